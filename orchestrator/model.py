@@ -348,7 +348,7 @@ class Volume:
     wal_device: str = ""
     # The placement of the containers that use it, where it is not on any machine.
     placement: str = ""
-    # What its tier declares; None if nothing.
+    # The rate that its tier declares; None if nothing.
     bytes_per_s: int | None = None
     wal_server: Node | None = None
 

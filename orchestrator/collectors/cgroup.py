@@ -61,7 +61,7 @@ def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
     unified = text_of(machine, f"{_MOUNTS}/cgroup.controllers")
     folders = {}
     for controller, group in containers.groups(machine, node).items():
-        # Beside version 1 (hybrid) version 2 is mounted elsewhere, without these controllers.
+        # Version 2 is mounted elsewhere beside version 1 (hybrid), without these controllers.
         if controller or unified:
             parts = [part for part in (_MOUNTS, controller, group) if part]
             folders[controller] = "/".join(parts)

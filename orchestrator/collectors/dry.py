@@ -9,8 +9,8 @@ from orchestrator.model import Node, Sample
 
 _AROUND_S = 120  # made-up time passes all at once, so a reading covers what a run would
 _IO_BYTES = 8192
-_USED = 0.7  # of the disk's IOPS
-_CPU = 0.3  # of the node's processors
+_USED = 0.7  # share of the disk's IOPS
+_CPU = 0.3  # share of the node's processors
 
 
 class DryCollector:

@@ -30,7 +30,7 @@ class EbsCollector(local.OnItsMachine):
         # The page is asked by ioctl(2), which no agent passes on.
         if not isinstance(machine, LocalMachine) or node.device is None:
             return []
-        # What is not read is unknown, and no failure: mostly there is no such volume, or no right.
+        # Unread counters are unknown, and no failure: mostly there is no such volume, or no right.
         with suppress(OSError, ValueError):
             disk = _volume(node.device, machine)
             # OSError if the process is not the container's, as in Docker's own virtual machine.

@@ -55,8 +55,8 @@ class MachineCollector(local.OnItsMachine):
         first, *rest = machine.read("/proc/stat").splitlines()
         ticks = _Ticks.of(first.split()[1:])
         yield "cpu_busy_seconds_total", "s", ticks.busy * _TICK_S
-        # What works at low priority gives way to others of its control group, but not always to
-        # those of other groups: it is counted apart.
+        # Work at low priority gives way to others of its control group. It does not always to other
+        # groups: it is counted apart.
         yield "cpu_low_priority_seconds_total", "s", ticks.nice * _TICK_S
         yield "cpu_steal_seconds_total", "s", ticks.steal * _TICK_S
         cores = _cores(rest)

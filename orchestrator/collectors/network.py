@@ -24,7 +24,7 @@ class NetworkCollector(local.OnItsMachine):
         # OSError if the process is not the container's.
         containers.groups(machine, node)
         process = containers.process_of(machine, node)
-        # By the process: its network's name space is the container's.
+        # The process is the key: its network's name space is the container's.
         interfaces = _interfaces(machine.read(f"/proc/{process}/net/dev"))
         for name, (column, unit) in shipped(__package__, "network.yaml").items():
             yield name, unit, sum(int(fields[column]) for fields in interfaces)
@@ -47,6 +47,6 @@ def _interfaces(text: str) -> list[list[str]]:
 def _tcp(text: str) -> dict[str, str]:
     """The TCP counters of two lines that begin alike: names, then values."""
     _, names, values, *_ = text.split("\nTcp: ")
-    # Behind the values lines of other protocols follow.
+    # Lines of other protocols follow behind the values.
     value_line = values.splitlines()[0]
     return dict(zip(names.split(), value_line.split(), strict=True))

@@ -20,7 +20,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
 from orchestrator.system import http_client
 
-# Only these parts of the page: all of it is hundreds of kilobytes.
+# These parts of the page are enough: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _CPU = "node_cpu_seconds_total"
 _MEMORY = "node_memory_"
@@ -116,7 +116,7 @@ class _CountedPage:
 
     def lines_of(self, body: str) -> str:
         """The lines of the page that are counted."""
-        # To parse all of a page of 10 MB took 8 s of CPU.
+        # A full parse of a page of 10 MB took 8 s of CPU.
         names = {_CPU, *self._of_disk, *self._of_machine}
         lines: list[str] = []
         for line in body.split("\n"):
@@ -175,6 +175,6 @@ def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Readin
         name, unit, _ = alike[0]
         total = sum(value for _, _, value in alike)
         if name == "disk_busy_seconds_total":
-            # Of two disks busy all the time one second has two seconds of busy time.
+            # One second has two seconds of busy time if two disks are busy all the time.
             total /= len(alike)
         yield name, unit, total

@@ -87,5 +87,5 @@ class SessionWaits:
 
     def close(self) -> None:
         self._session = None
-        with suppress(errors.RunError):  # of a server that is gone
+        with suppress(errors.RunError):  # the server may be gone
             self._open.close()

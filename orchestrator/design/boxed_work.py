@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orchestrator.model import Profile, Workload
 from orchestrator.tier import Limits
 
-_ROW_BYTES = 100  # of TeraGen, and of the data sets of `bulk`
+_ROW_BYTES = 100  # a row of TeraGen, and of the data sets of `bulk`
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def least_s(profile: Profile, load: Workload) -> float:
     share_bytes = _payload_bytes(load) / nodes
     read_bytes = moved.reads * share_bytes
     if load.warm and cluster.node is not None:
-        # What is in memory is not read from the disk, if caches are warm.
+        # Bytes in memory are not read from the disk, if caches are warm.
         read_bytes = max(0.0, read_bytes - cluster.node.memory_bytes)
     # Each copy is written; one of them is read.
     written_bytes = moved.writes * share_bytes * cluster.replication_factor

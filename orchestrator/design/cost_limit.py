@@ -16,7 +16,7 @@ def affordable_s(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> float
     """How long the plan's things may still be rented for `limit`, as `check` passed it, after they
     were for `elapsed_s`; None: no end."""
     hourly = _hourly(rented(plan))
-    # Where nothing that is rented has a price, no time costs too much.
+    # No time costs too much where nothing that is rented has a price.
     if not limit or not hourly:
         return None
     most, _ = limit_in(limit)
@@ -27,7 +27,7 @@ def _hourly(things: Sequence[RentedItem]) -> float:
     """What all of them cost in an hour, as far as prices are known."""
     hourly = 0.0
     for item in things:
-        # With a limit `check` has refused what has no price, before anything was rented.
+        # `check` has refused items without a price if there is a limit, before anything was rented.
         if item.amount and item.hours:
             hourly += item.amount / item.hours
     return hourly

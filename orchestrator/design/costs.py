@@ -26,7 +26,7 @@ class RentedItem:
     what: str
     count: int
     hours: float
-    # Of one of them, a month; None: not known.
+    # Price of one of them, a month; None: not known.
     price: Price | None
 
     @property
@@ -49,7 +49,7 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
     turn on the same ones.
     """
     real = [profile for profile in plan.tiers if is_rented(profile)]
-    # At most: a limit on cost must hold also for the longest campaign.
+    # The longest time counts: a limit on cost must hold also for the longest campaign.
     hours = most_s(plan) / 3600
     items: list[RentedItem] = []
     for profile in real:
@@ -111,7 +111,7 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
             what = f"{machine.what} of {profile.name}"
             yield RentedItem(what, cluster.nodes, hours, machine.price)
             continue
-        count = 1  # on which all disks are mounted
+        count = 1  # all disks are mounted on one machine
         if profile.tier.disk.storage_class or machines.named(profile):
             count = cluster.nodes
         # Tiers are measured in turn, so the one with most nodes says how many are rented.
@@ -152,7 +152,7 @@ def notes(plan: Plan) -> tuple[Note, ...]:
 
 
 def _price_notes(plan: Plan) -> Iterator[Note]:
-    # Where disks alone are measured, nothing is decided.
+    # Nothing is decided where disks alone are measured.
     decides = any(load.database is None for load in plan.workloads)
     if not decides or len(plan.tiers) < 2:
         return

@@ -15,7 +15,7 @@ from orchestrator import model, units
 
 Pattern = Literal["random", "sequential"]
 
-# Of the disks and of their file system: direct I/O takes nothing smaller.
+# The sector of the disks and of their file system: direct I/O takes nothing smaller.
 SECTOR_BYTES = 4096
 MAX_DEPTH = 1024
 FIGURES = (
@@ -145,7 +145,7 @@ def _product(line: str) -> Iterator[MatrixCell]:
 def _values_of_axes(text: str) -> dict[str, list[int]]:
     # Threads may be left out: then one thread asks.
     texts = {"threads": "1", **dict(_AXIS.findall(text))}
-    # What is left beside names and values is a mistake, such as a value with a space in it.
+    # Text beside names and values is a mistake, such as a value with a space in it.
     if texts.keys() != _AXES.keys() or _AXIS.sub("", text).strip():
         raise ValueError(
             "give `read`, `block` and `depth` (and `threads`), each with its values"

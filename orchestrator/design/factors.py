@@ -22,7 +22,7 @@ from orchestrator.units import format_link_rate, parse_link_rate, parse_size
 
 THREADS = "threads"
 RATE_OPTION = "arrival_rate"
-MOST = 10_000  # of threads, and of all else that is counted
+MOST = 10_000  # the most threads, and the most of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
 # Keys of a data set that say how large it is.
 SIZE_KEYS = ("warehouses", "rows", "table_size", "bytes")
@@ -54,7 +54,7 @@ _OPTIONS: Mapping[Question, str] = {
     "load": "--sweep",
     "same rate": "--latency-at",
 }
-# What stands behind a value in words; a factor that has none stands before its value.
+# Words that stand behind a value; a factor that has none stands before its value.
 _NOUNS: Mapping[str, str] = {
     NODES: "nodes",
     CLIENTS: "load clients",
@@ -106,8 +106,8 @@ def size_asked(value: Varied) -> DataSize:
     return DataSize(value.value, value.number or 0.0, value.value.endswith("x"))
 
 
-# What reads a value: its number in a base unit, by which values are ordered; None for a
-# word. ValueError for what is no value of that factor.
+# A function that reads a value: its number in a base unit, by which values are ordered. None is for
+# a word. ValueError is for what is no value of that factor.
 ReadsValue = Callable[[str], float | None]
 
 
@@ -173,7 +173,7 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     NETWORK: OfCluster("network_bytes_per_s", "network", _link_rate, format_link_rate),
     WITHOUT: OfCluster("without", "stage taken away", _read_stage),
 }
-# What reads a value of what is no key of the workload.
+# Readers of values that are no key of the workload.
 READERS: dict[str, ReadsValue] = {
     **{name: key.read for name, key in OF_CLUSTER.items()},
     DATA: _bytes_or_times,
@@ -181,7 +181,7 @@ READERS: dict[str, ReadsValue] = {
     STRIPED: _whole,
     CACHE: _read_cache,
 }
-# What `--sweep` varies.
+# Readers of the factors that `--sweep` varies.
 _LOADS: dict[str, ReadsValue] = {THREADS: _whole, RATE_OPTION: _rate}
 
 
@@ -196,7 +196,7 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
     name, _, words = text.partition("=")
     try:
         values = _values(_factor_named(name.strip()), words.strip(), question)
-        # By their words, because `1` and `1.0` are one value.
+        # Values are compared in words, because `1` and `1.0` are one value.
         different = {in_words(value) for value in values}
         if len(different) < max(2, len(values)):
             raise ValueError(_NO_VALUES)
@@ -292,7 +292,7 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     # `0.7` is a share to some and a rate to others, and the answers are far apart.
     if not has_unit and 0 < value < 1:
         raise _share_or_rate(text, value * 100, words)
-    # At its capacity or above a queue grows without end, and its latency with it.
+    # A queue grows without end at the capacity or above, and its latency with it.
     if is_share and (value >= 100 or words.endswith("/s%")):
         raise _neither_share_nor_rate(text)
     if not value:

@@ -15,7 +15,7 @@ from orchestrator.tier import Emulated, Quantiles, Tier
 
 Value = TypeVar("Value", int, float)
 
-MOST_POINTS = 1024  # what the emulated disk takes
+MOST_POINTS = 1024  # the most that the emulated disk takes
 MOST_LATENCY_S = 60.0
 # Every percent, and the tail more closely: requests wait for the slowest of several.
 _PROBABILITIES = (
@@ -30,7 +30,7 @@ def mistakes(table: Quantiles) -> Iterator[str]:
     """What is wrong with a table; nothing if it can be drawn from."""
     probabilities = [probability for probability, _ in table]
     latencies_s = [latency_s for _, latency_s in table]
-    # What is said further down needs a first and a last point.
+    # The checks below need a first and a last point.
     if not 2 <= len(table) <= MOST_POINTS:
         yield f"has {len(table)} points; 2 to {MOST_POINTS} work"
         return
@@ -47,7 +47,7 @@ def mistakes(table: Quantiles) -> Iterator[str]:
 def quantile_s(table: Quantiles, probability: float) -> float:
     """The latency that requests do not exceed with this probability."""
     beyond = bisect_right(table, probability, key=itemgetter(0))
-    # At probability 1 nothing lies beyond, and the last stretch ends there.
+    # Nothing lies beyond probability 1, and the last stretch ends there.
     above = min(beyond, len(table) - 1)
     left, low_s = table[above - 1]
     right, high_s = table[above]

@@ -12,7 +12,7 @@ _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
 _NO_DISK_OF_MACHINES = "disks of several machines are `emulated`, `mounted` or `none`"
 # Docker's rule for the name of a context, and beside it what is an address of IPv4.
 _CONTEXT = re.compile(r"(?!\d+(\.\d+){3}$)[a-zA-Z0-9][a-zA-Z0-9_.+-]+")
-_HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
+_HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # the host of an address
 
 
 def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing | None:
@@ -79,7 +79,7 @@ def named(profile: Profile) -> tuple[str, ...]:
 
 def known_as(engine: str) -> str:
     """A short name for an engine: the host of its address, or that of its context."""
-    # For tables and messages the user and the port of an address say nothing.
+    # The user and the port of an address say nothing in tables and messages.
     address = _HOST.match(engine)
     if address:
         return address[1]

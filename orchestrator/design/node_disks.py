@@ -37,7 +37,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
     for name, place in disk.of_nodes.items():
         for what in _mistakes_in_log(tier, place):
             yield f"disks.{name}.wal", what
-        # On machines of their own one path is a disk of each.
+        # One path is a disk of each node on machines of their own.
         if name == PATTERN and nodes > 1 and shared:
             yield from _same_for_all(place)
     if disk.of_nodes and PATTERN not in disk.of_nodes:

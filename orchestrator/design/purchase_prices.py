@@ -30,7 +30,7 @@ def disks_monthly(profile: Profile) -> float | None:
     """List price of all these disks; None if a part is not known, or in another currency."""
     tier = profile.tier
     price = tier.price
-    # Without a tier of its own the disk of the WAL costs as another one of the data.
+    # The WAL's disk costs as another one of the data if the tier has none for it.
     log_price = (tier.wal or tier).price
     # A sum without one part would make the tier look cheaper than it is.
     if price is None or log_price is None or price.currency != log_price.currency:

@@ -18,10 +18,10 @@ WARNING = (
     "none says anything about a disk, a database or a load"
 )
 NOTE = Note("rehearsal", WARNING)
-# Of a made-up disk that declares none.
+# Rates of a made-up disk that declares none.
 _IOPS = 20_000
 _LATENCY_S = 0.0005
-_CPU_S = 0.004  # of each made-up transaction
+_CPU_S = 0.004  # CPU time of each made-up transaction
 ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
 
@@ -87,7 +87,7 @@ class Model:
     @classmethod
     def of_node(cls, node: Node) -> Self:
         """The model that is noted among the sources of a node whose database does nothing."""
-        # As `__str__` has written it.
+        # The text is the one that `__str__` has written.
         iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))
 
@@ -96,5 +96,5 @@ class Model:
 
     def transaction_s(self, threads: int, ios: float) -> float:
         """Mean seconds of a transaction of `ios` I/Os: one by one, or queued at the cap."""
-        # In the steady state all threads wait in one queue (Little's law): threads × I/Os / IOPS.
+        # All threads wait in one queue in the steady state (Little's law): threads × I/Os / IOPS.
         return _CPU_S + max(ios * self.latency_s, threads * ios / self.iops)

@@ -78,7 +78,7 @@ def _parsed(clause: str) -> Objective:
         words.pop()
     metric = _metric(" ".join(words))
     unit = metrics.METRICS[metric].unit
-    # Only latencies are kept for each transaction type.
+    # Latencies alone are kept for each transaction type.
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     _check_sign(metric, match["sign"])
@@ -150,7 +150,7 @@ def _limit_in_words(objective: Objective) -> str:
         if metric.unit == "1/s":
             unit = "/s"
         return f"> {limit:.12g}{unit}"
-    # Below a second in milliseconds, as people write latencies.
+    # Latencies below a second are in milliseconds, as people write them.
     if limit < 1:
         return f"< {limit * 1e3:.9g} ms"
     return f"< {limit:.9g} s"

@@ -33,7 +33,7 @@ def parts(disks: Sequence[SlowDisk], measure_s: float) -> tuple[SlowPart, ...]:
     for disk in disks:
         begin_s = disk.after_s
         if begin_s is None:
-            # In the middle, so that there is as much time before as after to compare with.
+            # The middle of the window has as much time before as after to compare with.
             begin_s = (measure_s - disk.lasts_s) / 2
         timed.append(SlowPart(disk, begin_s, begin_s + disk.lasts_s))
     return tuple(sorted(timed, key=_begin_s))

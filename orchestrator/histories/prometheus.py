@@ -124,9 +124,8 @@ def _add_samples(
 def _key(column: str, labels: Mapping[str, str]) -> _DiskSeries:
     """Two ranges of the same series have the same one."""
     target_labels = dict(labels)
-    target_labels.pop(
-        "__name__", None
-    )  # of the metric: all columns of a target are one table
+    # The metric's name is left out: all columns of a target are one table.
+    target_labels.pop("__name__", None)
     device = target_labels.pop("device", "")
     return _DiskSeries(column, frozenset(target_labels.items()), device)
 
@@ -165,7 +164,7 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
     """Within one series, whatever others of the same device there were."""
     table = disk.table
-    if table[QUEUE_S].isna().all():  # of an exporter that does not tell it
+    if table[QUEUE_S].isna().all():  # the exporter may not tell it
         table = table.drop(columns=QUEUE_S)
     # `time_s` is node_time_seconds, the clock of the reading itself. By the time of its scrape one
     # that came late would be a burst.

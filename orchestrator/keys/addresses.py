@@ -54,7 +54,7 @@ class Hosts:
     # libpq's keywords (`user`, `password`, `dbname`, `sslmode` …) that it gives for all servers.
     # `repr` leaves them out, because a password may be among them.
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # What could not be read, without any password.
+    # The parts that could not be read, without any password.
     wrong: tuple[str, ...] = ()
 
 

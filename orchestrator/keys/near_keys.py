@@ -13,7 +13,7 @@ Place = Sequence[int | str]
 def nearest(misspelt: object, names: Iterable[str]) -> str:
     """The name that `misspelt` is most like, whatever its case; empty if it is like none."""
     by_lower_case: dict[str, str] = {}
-    # Of names that differ in case alone always the same one is kept.
+    # The same one is always kept of names that differ in case alone.
     for name in sorted(names):
         by_lower_case[name.lower()] = name
     near = difflib.get_close_matches(str(misspelt).lower(), by_lower_case, n=1)

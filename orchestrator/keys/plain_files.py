@@ -14,8 +14,8 @@ from pathlib import Path
 from orchestrator.errors import CutError, NotReadableError
 from orchestrator.units import format_bytes
 
-MOST_BYTES = 64 * 2**20  # of a file of JSON; that of a run has some 50 kB
-MOST_WRITTEN_BYTES = 2**20  # of what a person writes; takes seconds to read
+MOST_BYTES = 64 * 2**20  # size of a file of JSON; that of a run has some 50 kB
+MOST_WRITTEN_BYTES = 2**20  # size of a file that a person writes; takes seconds to read
 # A link that is not to be followed, and a socket.
 _NOT_OPENED = (errno.ELOOP, errno.EMLINK, errno.ENXIO)
 
@@ -44,7 +44,7 @@ def read(
 
 def open_plain(file: Path, *, through_links: bool = False) -> int:
     """A descriptor to read a plain file by; raises as `read` does."""
-    # To open a pipe without O_NONBLOCK waits until somebody writes to it.
+    # Opening a pipe without O_NONBLOCK waits until somebody writes to it.
     how = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     if not through_links:
         how |= os.O_NOFOLLOW
@@ -56,7 +56,7 @@ def open_plain(file: Path, *, through_links: bool = False) -> int:
         if isinstance(error, PermissionError):
             raise _not_readable(file) from error
         raise
-    # Of what is open: between a look at the path and the opening it could be replaced.
+    # The open file is looked at: it could be replaced between a look at the path and the opening.
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         place = file

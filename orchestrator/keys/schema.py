@@ -131,7 +131,7 @@ class RatesYaml(Strict):
 
     @model_validator(mode="after")
     def _any(self) -> Self:
-        # With neither it would limit nothing.
+        # A tier with neither would limit nothing.
         if not (self.iops or self.bytes_per_s):
             raise ValueError("give `iops` or `throughput`, or both")
         return self
@@ -207,7 +207,7 @@ class TierYaml(AnyTierYaml):
                 "a mounted tier needs `disks`, or one `path`: where it is mounted"
             )
         has_rates = self.iops and self.throughput
-        # With a real disk's path it was meant to be `mounted`, which another check says.
+        # A tier with a real disk's path was meant to be `mounted`, which another check says.
         if kind == "emulated" and not has_rates and not self.on_real_disks:
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "storage-class" and not self.storage_class:
@@ -293,7 +293,8 @@ class ClusterYaml(Strict):
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceKey | None = None
-    node: Mapping[str, NodeKey] = {}  # by scale; may be unknown of an existing cluster
+    # Sizes by scale; may be unknown of an existing cluster.
+    node: Mapping[str, NodeKey] = {}
     settings: Mapping[str, Text] = {}
     existing: Mapping[str, Texts] = {}
     node_of: Mapping[str, Mapping[str, NodeKey]] = {}
@@ -342,7 +343,7 @@ class ClusterYaml(Strict):
     def build(self, scale: str) -> model.ClusterSpec:
         at_scale = dict(self)
         at_scale["nodes"] = self.nodes or max(1, self.hosts)
-        # Of a cluster that others run the size of the nodes may be unknown.
+        # The size of the nodes may be unknown of a cluster that others run.
         at_scale["node"] = None
         if self.node:
             at_scale["node"] = self.node[scale]

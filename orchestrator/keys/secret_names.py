@@ -16,7 +16,7 @@ SECRET_WORD = (
     rf"|(?:{KINDS_OF_KEY})[-_.]?key)"
 )
 
-# Only behind a sign: `bypass` ends so too, and is no secret.
+# These words need a sign before them: `bypass` ends so too, and is no secret.
 _SHORT_WORD = "[_-](?:pass|pwd)"
 _KEY = re.compile(f"(?:{SECRET_WORD}|{_SHORT_WORD})$", re.IGNORECASE)
 # PWD is a folder.

@@ -55,7 +55,7 @@ def _share_pct(how: str) -> float:
 
 def _times_latency(how: str) -> float:
     times_latency = _number(how, "x")
-    # At 1x the disk is as it is, and below it would be faster.
+    # The disk is as it is at 1x, and below it would be faster.
     if not 1 < times_latency < MOST:
         raise ValueError(f"a slower latency is more than 1x, not {short(how)}")
     return times_latency

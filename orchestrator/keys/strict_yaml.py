@@ -284,7 +284,8 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     if not path or file not in texts:
         return mistake
     line = None
-    # Only now, where there is a mistake: reading each file twice would take twice as long.
+    # The text is read again only where there is a mistake: reading each file twice would take twice
+    # as long.
     node: yaml.Node | None = yaml.compose(texts[file], yaml.SafeLoader)
     for part in path.split("."):
         entry = _entry(node, part)
@@ -307,7 +308,7 @@ class _Entry(NamedTuple):
 def _entry(node: yaml.Node | None, part: str) -> _Entry | None:
     """The entry of that number or key, if there is one."""
     if isinstance(node, yaml.SequenceNode) and part.isdigit():
-        # At most one turn, and none where the list is not that long.
+        # The loop has at most one turn, and none where the list is not that long.
         for item in node.value[int(part) :]:
             return _Entry(item, item)
     if isinstance(node, yaml.MappingNode):
@@ -361,10 +362,10 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
     text = _plain(error["type"], error.get("ctx", {}))
     text = text or error["msg"].removeprefix("Value error, ")
     if _is_of_a_secret(error):
-        # What was given stands behind `got`, and may be the secret.
+        # The given value stands behind `got`, and may be the secret.
         expected, _, _ = text.partition(", got ")
         return expected
-    # Of a mapping nobody needs to be told all that is in it; some texts say it themselves.
+    # Nobody needs to be told all that is in a mapping; some texts say it themselves.
     if isinstance(error["input"], Mapping) or "got" in text:
         return text
     return f"{text} (given: {short(error['input'])})"

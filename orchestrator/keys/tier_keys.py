@@ -180,7 +180,7 @@ def mistakes(
         if value is None or key not in unused:
             continue
         if key == "size" and "type" in tier:
-            # Of a row it says which size is bought, whatever makes the disk here.
+            # The size says which size of a row is bought, whatever makes the disk here.
             continue
         advice = "leave it out"
         if key in ("path", "disks") and kind != "existing":
@@ -220,7 +220,7 @@ def of_logs(
             wrong.append((f"wal.{key}", "is set for both disks, in the tier"))
     keys["enforcement"] = kind
     if kind == "mounted":
-        # Where they are is said once, in `disks` of the tier; this only passes the checks.
+        # The places are said once, in `disks` of the tier; this only passes the checks.
         keys["disks"] = "/{node}"
     return keys, wrong
 

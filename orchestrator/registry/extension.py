@@ -63,10 +63,10 @@ class DoubtEntry:
 class CommandEntry:
     """A command of `tierbench`."""
 
-    # Of a function that `cli.common.command_making.takes` decorates, or of a typer group.
+    # The place of a function that `cli.common.command_making.takes` decorates, or of a typer group.
     place: str
     help: str
-    # Under which `tierbench --help` lists it.
+    # The heading under which `tierbench --help` lists it.
     panel: str
     # A use of it, without the program's name.
     example: str
@@ -83,8 +83,8 @@ class Extension:
     collectors: Mapping[str, str] = field(default_factory=dict)
     # `enforcement` of a profile → place of what makes a `parts.TierMechanism`.
     tiers: Mapping[str, str] = field(default_factory=dict)
-    # Of an extension with members (databases, load generators, tiers) they are asked about runs in
-    # which one took part, of another about all runs.
+    # An extension with members (databases, load generators, tiers) is asked about runs in which one
+    # took part. Another is asked about all runs.
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
     commands: Mapping[str, CommandEntry] = field(default_factory=dict)
     # Name → place of a function that gets the `report.report_index.ReportIndex` and returns

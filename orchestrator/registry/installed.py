@@ -90,7 +90,7 @@ def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
     UnavailableError for one that cannot be imported or is no `Extension`, and if two have a
     name."""
     by_name: dict[str, Installed] = {}
-    # In an order that does not depend on how they were installed.
+    # The order does not depend on how they were installed.
     for point in sorted(points):
         origin = _origin(point)
         first = by_name.get(point.name)

@@ -17,7 +17,8 @@ from orchestrator.errors import RunError
 from orchestrator.system.clock import SystemClock
 
 _LOOK_EVERY_S = 0.1
-# What a thread that begins another takes from the main thread, which then does not wake (fork(2)).
+# Signals that a thread takes from the main thread when it begins another. The main thread then does
+# not wake (fork(2)).
 _OF_MAIN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 MOST = 32  # threads: beyond that an engine is only kept waiting
 
@@ -223,7 +224,8 @@ def entered(
         return any(each(leave, stacks))
 
     with ExitStack() as up:
-        # Before anything is entered: those that were are left even if another cannot be.
+        # The exit is set up before anything is entered. Those that were entered are left even if
+        # another cannot be.
         up.push(leave_all)
         if in_turn:
             yield [enter(pair) for pair in pairs]

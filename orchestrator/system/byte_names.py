@@ -9,7 +9,7 @@ from pathlib import Path
 
 _HALF = re.compile("[\ud800-\udfff]")
 _SHOWN_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
-# What stands for the bytes 0x80 to 0xff.
+# Characters that stand for the bytes 0x80 to 0xff.
 _LEAST = 0xDC80
 _MOST = 0xDCFF
 

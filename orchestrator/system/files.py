@@ -49,7 +49,7 @@ def replacing(
     A link of that name is replaced. A file that others could read stays readable for them.
     `private`: a new file is for its user alone. `lasting`: it outlives a power cut. NotWrittenError
     if the file cannot be written."""
-    # Beside the file, because a rename goes no further than its file system.
+    # The new file is beside the old, because a rename goes no further than its file system.
     new_file = file.with_name(f".{secrets.token_hex(6)}.new")
     try:
         with (
@@ -81,7 +81,7 @@ def _opened_new(new_file: Path, file: Path, private: bool) -> int:
         before = file.lstat()
         if stat.S_ISREG(before.st_mode):
             shared = stat.S_IMODE(before.st_mode) & _READABLE_BY_ALL
-            # Of what others may do with the old file only reading is kept.
+            # Others keep the right to read, and no other that the old file gave them.
             os.fchmod(number, shared | _USER_ONLY)
             like = before
     _give_to_owner(number, like)
@@ -92,7 +92,7 @@ def _give_to_owner(target: int | Path, like: os.stat_result) -> None:
     """Gives what root has made to the user and group of `like`, nothing for other users.
 
     So the owner of a folder can read what root writes there. `target`: a descriptor or a folder."""
-    # Only root may give a file away, and only root writes in folders of others.
+    # Root alone may give a file away, and only root writes in folders of others.
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):  # a server of files may refuse it
@@ -264,7 +264,7 @@ def write_new(file: Path, text: str, private: bool = True) -> None:
         os.fsync(number)
 
 
-# What a folder, or a file that is mounted alone, says to what would replace the file.
+# Errors of a folder, or a file that is mounted alone, when something would replace the file.
 _NOT_REPLACED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
 
 
@@ -338,7 +338,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
 
 def _checksum(file: Path) -> dict[str, Any]:
     with os.fdopen(plain_files.open_plain(file), "rb") as content:
-        # On the disk before the record that vouches for it.
+        # The file must be on the disk before the record that vouches for it.
         os.fsync(content.fileno())
         digest = hashlib.file_digest(content, "sha256").hexdigest()
         return {"bytes": content.tell(), "sha256": digest}

@@ -22,14 +22,14 @@ from orchestrator.system.redaction import hidden, remember
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
-_GRACE_S = 1.0  # for the error that says more than that the time is up
+_GRACE_S = 1.0  # time for the error that says more than that the time is up
 _PIECE = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
 _ODATA = "$'"
 _MIB = 2**20
-# What is longer is an error: it would fill the memory of this machine. Each is a multiple of the
-# longest answer of its kind: 512 processors and 100 disks of an exporter are 0.5 MiB, a tablet
-# server with thousands of tablets serves some ten MiB.
+# Longer answers are an error: they would fill the memory of this machine. Each limit is a multiple
+# of the longest answer of its kind. 512 processors and 100 disks of an exporter are 0.5 MiB. A
+# tablet server with thousands of tablets serves some ten MiB.
 METADATA_BYTES = _MIB
 EXPORTER_BYTES = 4 * _MIB
 PAGE_BYTES = 64 * _MIB
@@ -37,9 +37,9 @@ HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
 # Read line by line; of a region of AWS some hundred MiB.
 PUBLIC_FILE_BYTES = 4096 * _MIB
 _LINE_CHARACTERS = _MIB
-# Where tablet servers of YugabyteDB talk to each other, and hang up on anything else. node_exporter
-# has the same port by default, and cannot have it beside a tablet server: YugabyteDB's own examples
-# use the other.
+# The port on which YugabyteDB's tablet servers talk to each other. They hang up on anything else.
+# node_exporter has the same port by default, and cannot have it beside a tablet server:
+# YugabyteDB's own examples use the other.
 TSERVER_RPC_PORT = 9100
 _NODE_EXPORTER_PORT = 9300
 _clock = clock.SystemClock()
@@ -55,9 +55,9 @@ class _Direct(urllib.request.HTTPRedirectHandler):
 # No proxy: these are addresses of this machine or of its own network.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
 _public = urllib.request.build_opener()
-# Where a token is sent no redirect is followed: it would be sent there too.
+# No redirect is followed where a token is sent: it would be sent there too.
 _signed_in = urllib.request.build_opener(_Direct())
-_WORDS_BYTES = 4096  # of a page that says why a request was refused
+_WORDS_BYTES = 4096  # length of a page that says why a request was refused
 _WORDS_CHARACTERS = 300
 
 

@@ -53,7 +53,8 @@ def here(root: Path = Path("/")) -> MachineIdentity:
             text = (root / file).read_text(encoding="ascii").strip()
             bytes.fromhex(text)  # not a word such as `uninitialized`
             if len(text) == _ID_DIGITS:
-                # As sd_id128_get_machine_app_specific(3): the id is the key, and is not shown.
+                # The hash is that of sd_id128_get_machine_app_specific(3): the id is the key, and
+                # is not shown.
                 hashed = hmac.digest(bytes.fromhex(text), b"tierbench", "sha256")
                 return MachineIdentity(host.name(), hashed.hex()[:16])
     return MachineIdentity(host.name())
@@ -64,7 +65,7 @@ def owner_of(cache: Path) -> MachineIdentity | None:
     with suppress(OSError):
         return parsed(str((cache / _OWNER).readlink()))
     if cache.parent.name == PARTS and cache.is_dir():
-        return MachineIdentity(cache.name)  # of an earlier release
+        return MachineIdentity(cache.name)  # a folder of an earlier release
     return None
 
 
@@ -100,7 +101,7 @@ def sign(cache: Path, machine: MachineIdentity) -> None:
     """Makes a cache folder the machine's, also if an earlier release signed it with the name alone.
     UnavailableError if another was faster."""
     files.make_folder(cache)
-    with suppress(OSError):  # where there are no links nobody owns it
+    with suppress(OSError):  # nobody owns it where there are no links
         (cache / _OWNER).symlink_to(str(machine))
     owner = owner_of(cache)
     if owner and machine.id and not owner.id and machine.is_that_of(owner):

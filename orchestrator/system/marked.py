@@ -21,14 +21,15 @@ from typing import Any
 
 MARK = ".made-by-tierbench"
 UNMARKED = "has no mark of tierbench"
-UNSAID = "has a mark that does not say whose it is"  # that of an earlier release, or a cut one
+# The mark of an earlier release, or a cut one.
+UNSAID = "has a mark that does not say whose it is"
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def owner(cache: Path, campaign: str) -> str:
     """What the mark says of folders that belong to this cache of this computer. `host_before`: what
     the computer was called when the cache became its own."""
-    # Of this computer alone: in a container there is nothing but this file.
+    # The module is there on this computer alone: a container has nothing but this file.
     from orchestrator.system import machine_caches
 
     machine = machine_caches.here()
@@ -169,7 +170,7 @@ def _emptied(
 def _inner_removed(
     folder: int, name: str, mount: str, place: str, kept: list[str], only_list: bool
 ) -> int:
-    # By its open folder: a path could lead elsewhere since it was looked at.
+    # The open folder is used: a path could lead elsewhere since it was looked at.
     inner = os.open(name, _OPEN, dir_fd=folder)
     before = len(kept)
     try:

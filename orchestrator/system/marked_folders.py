@@ -70,7 +70,8 @@ def _set_aside(folder: Path, world: World) -> None:
 def is_ours(folder: Path, world: World) -> bool:
     """Whether a folder has the mark of this cache, on the machine that has the disks."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        # What cannot be read or understood is not called ours, so it is never removed.
+        # A mark that cannot be read or understood is not called ours, so its folder is never
+        # removed.
         mark = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
         ours = json.loads(owner(world))
         return marked.is_same(mark, ours)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 DEMAND = "demand.parquet"
-FACTS = "observed.json"  # what was read, and the answer
+FACTS = "observed.json"  # the readings, and the answer
 
 
 def live(folder: Path) -> list[Path]:

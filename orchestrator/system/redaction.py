@@ -18,7 +18,7 @@ from orchestrator.system.secret_forms import FORMS
 
 __all__ = ("HIDDEN", "hidden", "hidden_in", "remember", "remember_environment")
 
-_SHORTEST = 8  # of a secret that is known by itself
+_SHORTEST = 8  # letters of a secret that is known by itself
 _NO_USUAL_WORD = 16  # letters
 _NO_USUAL_NUMBER = 12  # digits
 _PART = re.compile(
@@ -55,7 +55,7 @@ def _encoded(secret: str) -> Iterator[str]:
         else:
             in_url += f"%{byte:02X}"
     yield in_url
-    # Without its quotes, because it may stand in the middle of a text.
+    # The quotes are left out, because it may stand in the middle of a text.
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield base64.b64encode(secret.encode(errors="surrogateescape")).decode()
@@ -111,7 +111,7 @@ def hidden_in(content: Any) -> Any:
         is_secret = isinstance(name, str) and is_secret_key(name)
         shown: dict[Any, Any] = {}
         for key, value in content.items():
-            if is_secret and key == "value":  # as Kubernetes and Hadoop list variables
+            if is_secret and key == "value":  # Kubernetes and Hadoop list variables so
                 shown[key] = HIDDEN
             else:
                 shown[key] = _hidden_value(key, value)

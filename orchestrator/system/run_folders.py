@@ -47,7 +47,7 @@ def present(campaign: Path, plan: Plan, left_out: list[str]) -> Iterator[RunFold
     planned = {run.slug: run for run in plan.runs}
     for name in _names_in(runs):
         folder = runs / name
-        # Of other folders only those that look like a run are worth a word.
+        # Other folders are worth a word only if they look like a run.
         has_record = os.path.lexists(folder / RECORD)
         run = planned.get(name)
         if run is not None:

@@ -9,7 +9,7 @@ from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
 from orchestrator.system import store, stored_json
 
-# What verdict.json has: this verdict, as much of it as an earlier version wrote, or another.
+# The content of verdict.json: this verdict, as much of it as an earlier version wrote, or another.
 SavedVerdict = Literal["this one", "of an earlier version", "another"]
 _ABOUT_THE_FILE = (stored_json.CHECKSUM, "schema_version")
 _ALWAYS_WRITTEN = ("cells", "deltas", "decisions")

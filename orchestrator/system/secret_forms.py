@@ -44,17 +44,17 @@ _HIDDEN_BEFORE_HOST = rf"\1:{HIDDEN}@"
 
 # ------------------------------------------------------------------ parts of forms
 
-# In one quotation, escaped or not; between SQL's dollars.
+# A text in one quotation, escaped or not; or between SQL's dollars.
 _QUOTED = r"""
     \\["'] .*? \\["']
     | ' (?: [^'\\] | \\. )* '
     | " (?: [^"\\] | \\. )* "
     | \$ (?P<tag>\w*) \$ .*? \$ (?P=tag) \$
 """
-# In a quotation, else one word.
+# A quotation, else one word.
 _VALUE = rf"""(?: {_QUOTED} | [^\s&'",;}}<]+ )"""
 _REST_OF_LINE = rf"""(?: {_QUOTED} | [^\r\n"']+ )"""
-# What tierbench says itself of a key that has such a name, in place of a value.
+# The words of tierbench about a key that has such a name, in place of a value.
 _NO_WORDS_OF_OURS = r"""
     (?! unknown\ (?: key | option )\b
       | this\ key\ is\ missing\b
@@ -84,7 +84,7 @@ _PRIVATE_KEY_OR_WEB_TOKEN = _form(
     | \b eyJ [\w-]{8,} \. [\w-]+ \. [\w-]*
     """
 )
-# Of GitHub, GitLab, Slack, Vault and Docker.
+# Tokens of GitHub, GitLab, Slack, Vault and Docker.
 _TOKEN_OF_A_SERVICE = _form(
     r"""
     \b (?: gh[pousr]_ \w{20,}
@@ -96,7 +96,7 @@ _TOKEN_OF_A_SERVICE = _form(
        )
     """
 )
-# As PostgreSQL's pg_authid has them.
+# The form in PostgreSQL's pg_authid.
 _STORED_VERIFIER = _form(
     r"""
     SCRAM-SHA-256 \$ \d+ : [\w+/=]+ \$ [\w+/=]+ : [\w+/=]+
@@ -180,7 +180,7 @@ _COOKIE = _form_in_any_case(
     """,
     _HIDDEN_AFTER_1,
 )
-# As its clients and Kubernetes keep them.
+# The form in which its clients and Kubernetes keep them.
 _SIGN_IN_TO_A_REGISTRY = _form(
     r"""
     ( ["'] (?: auth | identitytoken | registrytoken | \. \w+ configjson | \. \w+ cfg ) ["']
@@ -201,7 +201,7 @@ _BLOCK_OF_YAML = _form_of_lines(
     """,
     rf"\1\2\n\1  {HIDDEN}",
 )
-# To its end: what stands there needs no quotes.
+# The line is hidden to its end: a value there needs no quotes.
 _LINE_OF_YAML = _form_of_lines(
     rf"""
     ^ ( [ \t]* (?: -[ ] )? [\w.-]* {SECRET_WORD} : [ \t]+ )
@@ -297,8 +297,8 @@ _IN_A_SENTENCE = _form_in_any_case(
     _HIDDEN_AFTER_1,
 )
 
-# In the order in which they are taken out. Lines of YAML go before commands, whose options they may
-# look like.
+# Forms are in the order in which they are taken out. Lines of YAML go before commands, whose
+# options they may look like.
 FORMS = (
     _PRIVATE_KEY_OR_WEB_TOKEN,
     _TOKEN_OF_A_SERVICE,

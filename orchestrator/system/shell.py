@@ -34,7 +34,8 @@ class SystemShell:
                 try:
                     out, err = process.communicate(timeout=timeout_s)
                 except BaseException:
-                    # After an interrupt too: it would go on when this program is gone.
+                    # The process is killed after an interrupt too: it would go on when this program
+                    # is gone.
                     process.kill()
                     raise
         except subprocess.TimeoutExpired as error:

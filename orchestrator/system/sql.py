@@ -36,7 +36,7 @@ class Address:
     tls: model.Tls = model.TLS_IF_OFFERED
     # The host that its certificate must name, if it is reached under another name or address.
     certified_as: str | None = None
-    # Within which it must answer.
+    # Seconds within which it must answer.
     connect_s: int = 10
     # The server ends a statement itself; one that is silent for so much longer is given up.
     grace_s: float = 30.0
@@ -229,7 +229,7 @@ def _given_up(
         try:
             yield
         except psycopg.Error as error:
-            # Of a connection that we cut, libpq says only that the server closed it.
+            # Libpq says only that the server closed a connection, also if we cut it..
             if not cut.is_set():
                 raise
             waited = f"no answer within {limit_s:g} s: the connection was cut"

@@ -213,7 +213,7 @@ def limit_changes(run: Path) -> list[Any]:
             change = {"cut": line}
         if "refused" not in change:
             changes.append(change)
-        elif changes:  # what was refused was noted just before
+        elif changes:  # the refused change was noted just before
             changes.pop()
     return changes
 
@@ -421,7 +421,7 @@ def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
     return replace(plan, notes=(*plan.notes, *notes))
 
 
-# In an order that stays, because the checksum depends on it.
+# The order stays, because the checksum depends on it.
 _CHECKED = (
     "plan.json",
     "fingerprint.json",
@@ -435,7 +435,7 @@ def checksum(campaign: Path) -> str:
     digest = hashlib.sha256()
     for pattern in _CHECKED:
         for file in sorted(campaign.glob(pattern)):
-            # What cannot be read is left out of the campaign, too.
+            # Files that cannot be read are left out of the campaign, too.
             with contextlib.suppress(CutError, NotReadableError):
                 digest.update(plain_files.read(file))
     return digest.hexdigest()

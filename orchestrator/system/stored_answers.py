@@ -129,7 +129,7 @@ def prediction(campaign: Path, of_campaign: Entry) -> Iterator[Entry]:
     names = list(runs)
     folder = of_campaign.folder
     if names:
-        # By that name `tierbench report` shows it.
+        # `tierbench report` shows it by that name.
         folder = f"{folder}/{names[0]}"
     yield replace(
         of_campaign,

@@ -165,7 +165,7 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
         )
     folder = resolve(results, campaign).resolve()
     place = str(folder)
-    # By its name alone, so that a results folder may be moved with its baselines.
+    # The name alone is kept, so that a results folder may be moved with its baselines.
     if folder.parent == results.resolve():
         place = folder.name
     try:

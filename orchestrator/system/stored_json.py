@@ -22,14 +22,14 @@ from orchestrator.keys import plain_files
 from orchestrator.system import files, results_formats
 from orchestrator.units import short
 
-SCHEMA_VERSION = 1  # of gates.json, predictions.json and baselines.json
+SCHEMA_VERSION = 1  # the form of gates.json, predictions.json and baselines.json
 CHECKSUM = "content_sha256"
 # Counters have 64 bits; no figure is larger.
 _MOST = 2.0**64
-# Of times in seconds, those that a calendar has.
+# Bounds of times in seconds: those that a calendar has.
 _EARLIEST_S = -62_135_596_800.0
 _LATEST_S = 253_402_300_799.0
-# Of what a tier's burst lasts, which may be for ever; in facts a quotient may be.
+# The time that a tier's burst lasts may be for ever; in facts a quotient may be.
 _MAY_BE_ENDLESS = "duration_s"
 _FACTS = "facts"
 _CONCLUSIONS = ("verdict.json", "predictions.json")
@@ -195,7 +195,7 @@ def _require_possible(name: str, value: Any, levels: int, may_be_endless: bool) 
         items = zip(repeat(name), value, strict=False)
     elif isinstance(value, (int, float)):
         _require_number(name, value, may_be_endless)
-    # Of a thousand records there are a million values, most of them texts and numbers.
+    # A thousand records have a million values, most of them texts and numbers.
     for key, item in items:
         kind = type(item)
         if kind is float or kind is int:
@@ -206,7 +206,7 @@ def _require_possible(name: str, value: Any, levels: int, may_be_endless: bool) 
 
 def _require_number(name: str, value: float, may_be_endless: bool) -> None:
     if _EARLIEST_S <= value <= _LATEST_S:
-        return  # which is within all bounds
+        return  # the number is within all bounds
     if isinstance(value, float) and not math.isfinite(value):
         if may_be_endless or name == _MAY_BE_ENDLESS:
             return

@@ -21,7 +21,7 @@ def _burst_word(value: object) -> object:
     """`off`, `on-demand`, or how full the bucket is."""
     if value is None:
         return value
-    if value is False:  # as YAML reads a bare `off`
+    if value is False:  # YAML reads a bare `off` as False
         value = "off"
     return bucket_pct(value, "off", "on-demand")
 
@@ -67,7 +67,7 @@ class AskedRow:
 
     @property
     def latency(self) -> Latencies:
-        # Of a cluster that others run nothing is emulated: its latency is what it is.
+        # Nothing is emulated of a cluster that others run: its latency is what it is.
         emulated = None
         if self.asked.enforcement.kind != "existing":
             emulated = self.kind.emulated_latency

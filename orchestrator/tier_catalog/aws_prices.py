@@ -57,9 +57,9 @@ def _provisioned(
     name: str, usage: str, rule: Provisioned, prices: Mapping[str, float]
 ) -> dict[str, Any]:
     """What IOPS and throughput above the included ones cost; None where a price is missing."""
-    # What is included is free: only above it the price begins.
+    # The included part is free: the price begins only above it.
     starts = {usage: rule.iops.included or 0}
-    if name == "io2":  # whose price falls in steps
+    if name == "io2":  # its price falls in steps
         starts = _METERS["io2_steps"]
     parts: dict[str, Any] = {"per_iops": _steps(prices, "VolumeP-IOPS", starts)}
     included = rule.throughput.included
@@ -99,7 +99,7 @@ def _prices(
             seen.setdefault(usage, set()).add(round(price / unit, 10))
     prices: dict[str, float] = {}
     for usage, usage_prices in seen.items():
-        # Of two prices nobody says which is meant.
+        # Nobody says which of two prices is meant.
         if len(usage_prices) == 1:
             prices[usage] = usage_prices.pop()
     return prices

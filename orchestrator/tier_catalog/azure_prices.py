@@ -20,7 +20,7 @@ _PROVISIONED = _METERS["provisioned"]
 
 Item = Mapping[str, Any]
 Components = dict[str, Any]
-# From that many units on → price of a unit.
+# The number of units from which a price holds → price of a unit.
 Steps = dict[float, float]
 
 
@@ -84,7 +84,8 @@ def _fixed_size(
     meters: Meters, product: str, size: str, bills_operations: bool
 ) -> Components:
     """Empty if the disk's own price is not told."""
-    # By its exact name and unit: `P15 LRS Disk Mount`, for one, is the fee for sharing a disk.
+    # The disk is found by its exact name and unit. `P15 LRS Disk Mount`, for one, is the fee for
+    # sharing a disk.
     disk = meters.get(Meter(product, f"{size} LRS Disk", "1/Month"))
     if not disk:
         return {}
@@ -103,7 +104,7 @@ def _provisioned(meters: Meters, product: str, sku: str) -> Components:
     by_component: dict[str, Steps] = {}
     for component, (what, unit) in _METERS["of_provisioned"].items():
         steps = meters.get(Meter(product, f"{sku} {what}", unit))
-        # Without one of its parts a sum would be too low: the catalog's price stays.
+        # A sum without one of its parts would be too low: the catalog's price stays.
         if not steps:
             return {}
         by_component[component] = steps
@@ -145,7 +146,7 @@ def _machine_price(meters: Meters, vm: str) -> Steps | None:
             continue
         if not meter.product.endswith(" Windows"):
             linux_prices.append(steps)
-    # Of two prices nobody says which is meant: none is better than the wrong one.
+    # Nobody says which of two prices is meant: none is better than the wrong one.
     if len(linux_prices) != 1:
         return None
     return linux_prices[0]

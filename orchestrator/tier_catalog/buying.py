@@ -16,7 +16,7 @@ from orchestrator.tier_catalog.asked_rows import AskedRow, Reference
 from orchestrator.tier_catalog.rows import DiskType, SizeRow
 from orchestrator.tier_catalog.rules import GIB
 
-# What the emulated device takes; larger I/Os do not reach it.
+# The largest I/O that the emulated device takes; larger ones do not reach it.
 _MAX_EMULATED_IO_UNIT = 2**20
 
 
@@ -100,7 +100,7 @@ def _bought(row: AskedRow) -> tuple[int | None, Limits]:
     iops = asked.iops or rule.iops.included or 0
     limits = limits_of.provisioned(rule, iops, rule.throughput.included or 0)
     if asked.throughput:
-        # What is asked for holds instead of what comes free.
+        # The throughput that is asked for holds instead of what comes free.
         limits = replace(limits, bytes_per_s=asked.throughput)
     return gib * GIB, limits
 
@@ -147,7 +147,7 @@ def _price(row: AskedRow, limits: Limits) -> tuple[Price | None, str]:
         return None, f"No price for {asked.region} in the catalog."
     if listed is None:
         return None, "No price in the catalog."
-    # By billed capacity and by limits as bought: that is what a provider counts.
+    # The billed capacity and the limits as bought count: a provider charges for these.
     amount = prices.monthly(
         listed,
         row.gib,

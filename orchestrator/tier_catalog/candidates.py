@@ -21,9 +21,9 @@ from orchestrator.tier_catalog.rows import DiskType, VmSize
 from orchestrator.tier_catalog.rules import GIB, Provisioned
 from orchestrator.units import listed
 
-STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
-COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
-_IOPS_STEP = 100  # to which a need is rounded
+STEPS = (1, 4, 16)  # multiples of the least IOPS and throughput, or the size needed
+COUNTS = (1, 2, 4)  # numbers of a node's disks, striped, where smaller ones are sold
+_IOPS_STEP = 100  # needs are rounded to it
 # An I/O of so many bytes counts as one where IOPS are provisioned and a unit is documented.
 IO_BYTES = 256 * 2**10
 
@@ -113,7 +113,7 @@ def _purchase(
     if region:
         asked["region"] = region
     count = keys.get("count", 1)
-    # Only bought, never made: so the row needs no latency and no directory.
+    # The row is only bought, never made: so it needs no latency and no directory.
     disk = {**asked, "enforcement": "existing"}
     disk.pop("count", None)
     chosen = choose(catalog, disk, text(keys))
@@ -241,7 +241,7 @@ def _provisioned(
 
 
 def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint]:
-    # What comes free is the cheapest start; without it, the least that is sold.
+    # The free rates are the cheapest start; without them, the least that is sold.
     iops = rule.iops.included or rule.iops.min
     rate = rule.throughput.included or rule.throughput.min or 0
     for step in STEPS:

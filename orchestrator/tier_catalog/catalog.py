@@ -94,7 +94,7 @@ def read(texts: Mapping[str, str]) -> Catalog:
     """`texts`: file name (for messages) → YAML. Raises UsageError with every mistake."""
     mistakes: list[Mistake] = []
     files: dict[str, CatalogFile] = {}
-    # By name, so that of two equal names always the same one is the mistake.
+    # Files are sorted by name, so that always the same of two equal names is the mistake.
     for where, text in sorted(texts.items()):
         with collecting(mistakes):
             content = parse(where, text)

@@ -125,7 +125,7 @@ def _burst_model(row: AskedRow) -> str | None:
         return None
     if not row.kind.by_size:
         return None
-    if row.asked.size_bytes is None:  # which is a mistake already
+    if row.asked.size_bytes is None:  # a missing size is a mistake already
         return "credit"
     gib = limits_of.whole_gib(row.asked.size_bytes)
     if limits_of.by_size(row.kind, gib).burst:

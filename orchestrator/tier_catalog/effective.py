@@ -36,7 +36,7 @@ class Cap:
 
     @property
     def binds(self) -> Literal["disk", "vm"]:
-        # Where both are alike the disk is named: another machine would change nothing.
+        # The disk is named where both are alike: another machine would change nothing.
         if self.vm is not None and self.value != self.disks:
             return "vm"
         return "disk"
@@ -237,7 +237,7 @@ def _drained_after(
     # A burst that is billed by use has no bucket, and so never ends.
     if not peak or not peak.value or not math.isfinite(peak.duration_s):
         return
-    # At its base rate a bucket stays as full as it is.
+    # A bucket stays as full as it is at its base rate.
     if base is None or value is None or value <= base:
         return
     # A bucket that is not drained at its own peak lasts longer: by what the lower peak takes.

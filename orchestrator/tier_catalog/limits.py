@@ -80,7 +80,7 @@ def hdd(rule: rules.HddRule, gib: int, unit_bytes: int) -> Limits:
     base = min(rule.max, rule.per_tib * tib)
     peak = min(rule.burst_max, rule.burst_per_tib * tib)
     burst = None
-    # From some size on the base has reached the burst's maximum.
+    # The base has reached the burst's maximum from some size on.
     if peak > base:
         duration_s = rule.bucket_per_tib * tib / (peak - base)
         burst = Burst(_units(peak, unit_bytes), round(peak), duration_s)
@@ -175,7 +175,7 @@ def _provisioned(
         low = rule.iops.min
         high = rule.iops.max
         yield "iops", f"is missing: {name} is provisioned with {low:,} to {high:,} IOPS"
-    # Of a size that is refused, limits per GiB would say nothing.
+    # Limits per GiB would say nothing of a size that is refused.
     elif not sizes and size_bytes is not None:
         yield from _iops(name, kind, rule.iops, whole_gib(size_bytes), iops)
     yield from _throughput(name, kind, rule, iops, asked.bytes_per_s)
@@ -206,13 +206,13 @@ def _iops(
         size_iops = rule.max_per_gib * gib
         high = max(rule.min, math.floor(size_iops))
         most = f"at most {high:,} IOPS"
-        # Of a small disk the type's least is more than its size gives.
+        # The type's least is more than the size gives for a small disk.
         if size_iops >= high and high != rule.max:
             most = f"at most {rule.max_per_gib:,g} IOPS per GiB, so {high:,}"
     if iops > high:
         what = f"{iops:,} is too many for {name} of {gib:,} GiB"
         yield "iops", f"{what}: {most} ({kind.source})"
-    # Of a large disk some services refuse fewer IOPS than its size asks for, as Azure's Ultra does.
+    # Some services refuse fewer IOPS than a large disk's size asks for, as Azure's Ultra does.
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
         least = f"the {low:,} IOPS that {name} has at least"
@@ -240,10 +240,10 @@ def _throughput(
             yield "throughput", f"is missing: {name} is provisioned with a throughput"
         return
     unit = given.unit
-    # In the vendor's unit, as its own page has the rule.
+    # The throughput is in the vendor's unit, as its own page has the rule.
     asked = bytes_per_s / UNIT_BYTES[unit]
     high = given.max
-    # Without IOPS, which is a mistake of its own, no ratio can be applied.
+    # No ratio can be applied without IOPS, which is a mistake of its own.
     if iops is not None:
         high = max_throughput(given, iops)
     if asked > high:

@@ -77,7 +77,7 @@ def tiers(
             continue
         if not _reaches(row.most.bytes_per_s, min_bytes_per_s):
             continue
-        # What is documented, not what is emulated: nobody promises the latter.
+        # The documented latency counts, not the emulated one: nobody promises the latter.
         if max_latency_s is not None and _latency_below(row.kind) > max_latency_s:
             continue
         if burst not in (None, row.burst is not None):
@@ -230,7 +230,7 @@ def _most(full_name: str, rule: rules.LinearRule, catalog: Catalog) -> Limits:
         caps = vm.by_type.get(type_name)
         if caps is None:
             continue
-        # Without a maximum of its own a type is limited by the largest machine alone.
+        # A type without a maximum of its own is limited by the largest machine alone.
         if caps.iops:
             most_iops = max(most_iops or 0, round(caps.iops))
         if caps.bytes_per_s is not None:

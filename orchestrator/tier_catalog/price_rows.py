@@ -75,7 +75,7 @@ class PriceRow(Strict):
     source: Cited
     # 0 is not billed, so that it adds nothing; None is unknown, so that there is no price at all.
     per_disk: Amount | None = 0
-    per_hour: Amount | None = 0  # of a virtual machine
+    per_hour: Amount | None = 0  # the price of a virtual machine
     per_gib: Amount | None = 0
     per_iops: tuple[Step, ...] = ()
     per_throughput: tuple[Step, ...] = ()

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from orchestrator import tier
 from orchestrator.tier_catalog.price_rows import UNIT_BYTES, PriceRow, Step
 
-HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 hours of a year / 12
-_OPERATIONS = 10_000  # that have one price
+# Hours of which providers make a month: 8,760 hours of a year / 12.
+HOURS_PER_MONTH = 730
+_OPERATIONS = 10_000  # operations that have one price
 UNPLACED = ("", "not stated")  # regions that name none
 
 
@@ -35,7 +36,7 @@ def monthly(
     unit_bytes = 1
     if row.unit:
         unit_bytes = UNIT_BYTES[row.unit]
-    # In the order of `_components`, each of which has its quantity here.
+    # Quantities are in the order of `_components`, each of which has its own here.
     quantities = (
         1,
         HOURS_PER_MONTH,
@@ -188,7 +189,7 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     tops.append(math.inf)
     total = 0.0
     for step, top in zip(steps, tops, strict=True):
-        # As of a tax: each part of the quantity has the price of its own step.
+        # The price is made like a tax: each part of the quantity has the price of its own step.
         inside = min(quantity, top) - step.above
         # Steps rise, so all later ones begin above the quantity too.
         if inside <= 0:

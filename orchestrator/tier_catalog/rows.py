@@ -103,7 +103,8 @@ class SizeRow(Strict):
     write_iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(alias="throughput")
     burst: BurstRow | None = None
-    performance_plus: Rates | None = None  # of Azure, chosen when the disk is created
+    # Rates of Azure, chosen when the disk is created.
+    performance_plus: Rates | None = None
     prices: tuple[PriceRow, ...] = ()
     notes: str = ""
 
@@ -203,7 +204,7 @@ class VmSize(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        # With both, nobody could tell which cap holds for a type.
+        # Nobody could tell which cap holds for a type if there were both.
         if (self.uncached is None) == (not self.by_type):
             raise ValueError("a VM size has either `uncached` or `by_type`")
         return self

@@ -18,7 +18,7 @@ from orchestrator.tier_catalog.price_rows import UNIT_BYTES
 from orchestrator.tier_catalog.rows import DiskType
 from orchestrator.tier_catalog.rules import GIB
 
-FILE_SYSTEM = "xfs"  # as on all disks of ours
+FILE_SYSTEM = "xfs"  # the same as on all disks of ours
 ON_DEMAND_BURST = "enableBursting"
 PERFORMANCE_PLUS = "enablePerformancePlus"
 

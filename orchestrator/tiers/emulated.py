@@ -98,8 +98,7 @@ class EmulatedTier:
         self, tier: Tier, data: NodesData, world: World
     ) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
-        # Without limits: nothing is measured, and loading at a tier's speed would take
-        # hours.
+        # No limits hold: nothing is measured, and loading at a tier's speed would take hours.
         files = disk_files.of_load(data)
         log_files = disk_files.of_load(data, logs=True)
         with disk_server.devices("raw", files, {}, world) as disks:
@@ -121,7 +120,7 @@ class EmulatedTier:
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
         for served in log_disks.data_and_logs(tier, disks):
-            # For the server 0 is no limit.
+            # The server takes 0 for no limit.
             none = dict.fromkeys(server_limits.liftable(served.tier), 0)
             limit_changes.set_all(served.containers, none, world)
 
@@ -155,7 +154,7 @@ class EmulatedTier:
             if lever == "disk latency" and tier.latency.model:
                 continue
             names = [name for name in all_names if limits.get(name)]
-            # What is not limited cannot be moved.
+            # A limit that is not there cannot be moved.
             if names:
                 levers[lever] = partial(change_by, names)
         return levers
@@ -231,7 +230,7 @@ def _on_files(
     with served as disks:
         facts = {**disks.facts, "latency": latency_quantiles.described(tier)}
         if model:
-            facts["draws_seed"] = world.seed  # from which each disk's own follows
+            facts["draws_seed"] = world.seed  # each disk's own seed follows from it
         yield replace(disks, facts=facts)
 
 

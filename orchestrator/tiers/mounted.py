@@ -175,7 +175,7 @@ def _judged_by(tier: Tier, place: node_places.DiskPath) -> Tier:
     """The tier by which a disk is judged."""
     if not place.only_wal:
         return tier
-    # Without a `wal` of its own the tier says nothing of the WAL's disk, which may be of any kind.
+    # A tier without a `wal` says nothing of the WAL's disk, which may be of any kind.
     return tier.wal or _not_judged(tier)
 
 
@@ -199,7 +199,7 @@ def host_cache(
     """Whether reads come from a cache in front of the disk, such as a cloud host's. Returns the
     fact `host_cache`: "shows", "does not show", or "not tried" without a declared cap; and both
     rates. GateError if fio cannot run."""
-    # With burst credit the disk may be as fast as its peak, and that is no cache.
+    # A disk with burst credit may be as fast as its peak, and that is no cache.
     cap_per_s = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap_per_s is None:
         return _CACHE_NOT_TRIED

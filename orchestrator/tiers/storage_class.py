@@ -46,8 +46,8 @@ class StorageClassTier:
         classes = {there.name: there for there in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in classes:
             raise _no_such_class(tier, wanted.name, list(classes))
-        # What a class keeps (Retain) stays when its claim
-        # is gone, and costs money until somebody sees it.
+        # Volumes that a class keeps (Retain) stay when their claim is gone. They cost money until
+        # somebody sees them.
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
         driver = wanted.provisioner
@@ -109,7 +109,7 @@ class StorageClassTier:
             yield rented.volumes
             if kind == "snapshot":
                 volume_claims.keep_snapshots(tier, names, world)
-        # Only now: a note says that what it names is whole.
+        # The note is written last: it says that what it names is whole.
         for note, name in zip(data.snapshots, names, strict=True):
             files.make_folder(note.parent)
             files.write_text(note, f"{kind} {name}\n")
@@ -117,7 +117,7 @@ class StorageClassTier:
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         sources: list[VolumeSource | None] = [_source(note) for note in data.snapshots]
-        # Without kept data each volume begins empty, and the run loads.
+        # Each volume begins empty without kept data, and the run loads.
         sources = sources or [None] * len(data.sizes_bytes)
         names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
         with volume_claims.rented(tier, names, sources, world) as rented:

@@ -26,7 +26,7 @@ class UnlimitedTier(TierMechanism):
         )
         with ExitStack() as up:
             for name, node in zip(names, nodes, strict=True):
-                # Without a device it is a volume on the engine's own disk.
+                # A volume without a device is on the engine's own disk.
                 up.enter_context(world.platform.volume(name, "", "", node))
             mechanism = "none: this machine's own disk, with its page cache"
             yield Disks(volumes, {"mechanism": mechanism})

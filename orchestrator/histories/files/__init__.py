@@ -64,7 +64,7 @@ def _file(file: Path, remark: Remark) -> pd.DataFrame:
 def _in_words(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it lacks {error}"
-    # What the system says of a file, without its number and name.
+    # The system's words about a file, without its number and name.
     strerror = getattr(error, "strerror", None)
     if strerror:
         return str(strerror)
@@ -128,7 +128,7 @@ def _complete(readings: pd.DataFrame) -> pd.DataFrame:
 
     Their times are the node's own, if it tells them.
     """
-    # By our clock, because a node's may have been set back in between.
+    # Our clock gives the order, because a node's may have been set back in between.
     in_order = readings.sort_values("time_s", ignore_index=True)
     time_s = in_order.pop("clock_s").fillna(in_order["time_s"])
     return in_order.assign(time_s=time_s).dropna(subset=["time_s", *QUANTITIES])
@@ -136,7 +136,7 @@ def _complete(readings: pd.DataFrame) -> pd.DataFrame:
 
 def _named(readings: pd.DataFrame, name: str) -> pd.DataFrame:
     """A node is called with its device behind it."""
-    # As categories, which take a byte a reading.
+    # Names are categories, which take a byte a reading.
     node, _, device = name.rpartition(" ")
     named = readings.assign(node=node, device=device)
     return named.astype({"node": "category", "device": "category"})

@@ -144,7 +144,7 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
         return DiskPlace(node, disk)
     if disk == "composite":
         return DiskPlace(node, node)
-    # Without its dimensions a metric is of all disks of a machine, or all machines of a set.
+    # A metric without its dimensions is of all disks of a machine, or all machines of a set.
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
     _check_apart(node, values, is_any_of_set, has_number)
@@ -184,7 +184,7 @@ def aws(content: Any) -> pd.DataFrame:
     for result in results:
         *words, name = result["Label"].split()
         if name in _PER_SECOND:
-            # Only RDS has these metrics.
+            # RDS alone has these metrics.
             rates += _points_of_aws(result, _place_of_label(words, name, RDS_STORAGE))
         elif name in _DISK_NAMES:
             sums += _points_of_aws(result, _place_of_label(words, name))
@@ -219,7 +219,7 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 def _check_whole(content: Any, results: Any) -> None:
     """Refuses results that are not whole."""
-    # With a message CloudWatch answers as much as it can, which may lack series.
+    # CloudWatch with a message answers as much as it can, which may lack series.
     for part in (content, *results):
         messages = [str(message.get("Value")) for message in part.get("Messages") or ()]
         if messages:

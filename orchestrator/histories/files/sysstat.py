@@ -16,7 +16,7 @@ from orchestrator.histories.files.times import unix_s
 
 _SECTOR = 512
 _UNITS = {"kB/s": 1024, "MB/s": 2**20, "sec/s": _SECTOR}
-# What it is called since 11.6 or 12.1, and before.
+# Names of the queue's size: since 11.6 or 12.1, and before.
 _IN_FLIGHT = ("aqu-sz", "avgqu-sz")
 _AGAIN = "S_TIME_FORMAT=ISO iostat -o JSON -xt 1"
 # Relative: what rounding to 1/100 makes of sums.
@@ -113,7 +113,7 @@ def _no_disks(content: Any) -> FormError:
 
 def _sar_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     spans = _spans_of_sar(rows)
-    if "rkB" in rows:  # since 11.6; before, sectors alone
+    if "rkB" in rows:  # written since 11.6; before, sectors alone
         read_bytes = rows["rkB"] * 1024
         written_bytes = rows["wkB"] * 1024
     else:
@@ -137,7 +137,7 @@ def _spans_of_sar(rows: pd.DataFrame) -> _RecordSpans:
     is_utc = False
     if "utc" in stamp:
         is_utc = bool(stamp["utc"].all())
-    elif "tz" in stamp:  # since 12.7.1
+    elif "tz" in stamp:  # written since 12.7.1
         is_utc = bool((stamp["tz"] == "UTC").all())
     if not is_utc:
         raise FormError(

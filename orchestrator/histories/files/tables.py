@@ -18,7 +18,7 @@ _NAMED = ("node", "device")
 _COUNTERS = ("time", *_NAMED, *QUANTITIES)
 _SUMS = ("begin", "end", *_NAMED, *QUANTITIES)
 _TIMES = {"time", "begin", "end"}
-# What stands for no value, in any column but those of names.
+# Words that stand for no value, in any column but those of names.
 _NOTHING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"}
 _FORMS = (
     f"a CSV has the columns {','.join(_COUNTERS)}, or begin,end in the place of time"

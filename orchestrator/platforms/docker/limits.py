@@ -19,10 +19,11 @@ _DEVICES = "/dev:/dev"
 # The right to serve dirty pages without waiting for them, and to be spared by the OOM killer. A
 # host with a reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
+# Lines of /proc/<process>/limits.
 _ULIMIT_LINES = {
     "nofile": "Max open files",
     "nproc": "Max processes",
-}  # of /proc/<process>/limits
+}
 
 
 class Rights:

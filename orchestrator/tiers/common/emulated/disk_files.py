@@ -21,10 +21,10 @@ from orchestrator.tiers.common.real import removal
 
 GATE_BYTES = 2 * 2**30
 INSIDE = Path("/images")  # the machine's folder, in a container
-_MEMORY = Path("/tmp")  # in a container that makes a block device
+_MEMORY = Path("/tmp")  # a folder in a container that makes a block device
 _DATASETS = "datasets"
 _DISKS = "disks"
-_LOG = "-wal"  # after the node, in the name of the disk that holds only its WAL
+_LOG = "-wal"  # the end of the name of a node's disk that holds only its WAL
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
@@ -65,13 +65,13 @@ def snapshots(
     nodes = node_names(len(sizes_bytes))
     disks = list(nodes)
     if tier.wal is not None:
-        # With the WAL elsewhere, the disks of the data have other bytes.
+        # The disks of the data have other bytes if the WAL is elsewhere.
         name = f"{name}{_LOG}"
         for node in nodes:
             disks.append(f"{node}{_LOG}")
     if not world.is_here:
-        # What is known of a data set is in the one cache here. On machines that others use too, the
-        # folder's name says whose it is.
+        # The one cache here has what is known of a data set. The folder's name says whose it is on
+        # machines that others use too.
         machines = sorted(
             machine.name for machine in world.platform.machines_of_nodes()
         )
@@ -210,7 +210,7 @@ def forget(
         return
     has_loaded = (world.cache / _DATASETS).is_dir()
     image = own_images.tag(world.root, "disk")
-    # Without a load and without the image nothing can have been put there.
+    # Nothing can have been put there without a load and without the image.
     if not has_loaded and not world.platform.images.present(image):
         return
     folder = str(_folder(world))
@@ -233,7 +233,7 @@ def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
 
     def machine_of(node: str) -> Machine:
         spec = _container(node, "place", ("sleep", "infinity"), world)
-        # Only a container that was placed there shows where its node would run.
+        # A container that was placed there alone shows where its node would run.
         idle = replace(spec, init=True, stop_timeout_s=1)
         with world.platform.running(idle) as container:
             return container.find_machine()

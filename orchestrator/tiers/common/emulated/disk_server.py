@@ -33,17 +33,16 @@ from orchestrator.tier import LatencyModel, Quantiles
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 
-Limits = Mapping[str, int | float]  # by the server's own names
+Limits = Mapping[str, int | float]  # limits by the server's own names
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
-_TABLES = "/latencies"  # in its container, from which latencies are drawn
+_TABLES = "/latencies"  # the folder in its container from which latencies are drawn
 _READY_S = 30.0  # a second of it measures the overhead
 _COPY_S = 3600.0
-_IMAGE_IS_THERE = "device: the image is there"  # as the container logs it
+_IMAGE_IS_THERE = "device: the image is there"  # the line that the container logs
 _ASK_S = 20.0
-_DEEPEST_SLEEP_US = (
-    2000.0  # as in tierdisk/turn.c: beyond it no processor sleeps deeper
-)
+# The same as in tierdisk/turn.c: beyond it no processor sleeps deeper.
+_DEEPEST_SLEEP_US = 2000.0
 _BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
@@ -327,7 +326,7 @@ def running_disks(world: World) -> tuple[str, ...]:
     for server in world.platform.find_containers("disk"):
         node = _NODE_DISK.search(server.name)
         if server.state == "running" and node:
-            # By number: sorted by name, node-10 would be the second.
+            # Servers are ordered by number: sorted by name, node-10 would be the second.
             by_number.append((int(node[1]), server.name))
     return tuple(name for _, name in sorted(by_number))
 
@@ -380,7 +379,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         stop_timeout_s=1,
         mounts=(Mount(volume.name, "/tier"),),
         folders={"/fio": _fio_jobs(world.root)},
-        capabilities=("DAC_OVERRIDE",),  # what is on the disk may be a database's
+        capabilities=("DAC_OVERRIDE",),  # files on the disk may be a database's
         placement=volume.placement,
     )
 

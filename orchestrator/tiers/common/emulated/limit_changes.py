@@ -10,7 +10,7 @@ from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tiers.common.emulated import disk_server, server_limits
 
-# What keeps each change: container, what was done, limits.
+# A function that keeps each change: container, what was done, limits.
 Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
@@ -55,7 +55,7 @@ def change_all(
         for name in limits:
             if name in before:
                 had[name] = float(before[name])
-        # Before it is made: a kill in between leaves a change that is noted and not
+        # The change is kept before it is made: a kill in between leaves one that is noted and not
         # made. The other way round it would be made and hidden.
         keep(container, "set", limits)
         try:
@@ -93,7 +93,7 @@ def change(
     disk_server.change(container, limits, world)
     running = disk_server.ask(container, ("limits",), world)
     kept = dict(limits)
-    # How full the bucket was set is a moment, not a limit that is kept.
+    # The bucket's level is a moment, not a limit that is kept.
     kept.pop(server_limits.CREDIT, None)
     disk_server.read_back(container, kept, running)
     return {name: float(value) for name, value in running.items()}

@@ -14,8 +14,8 @@ _SHARED = ("shared_iops", "shared_bytes_per_s")
 LATENCIES = ("read_latency_us", "write_latency_us")
 CREDIT = "burst_start"
 STALL = "stall_s"
-# What `tiers set` and `disk set` may change. A shared limit is left out: it is in force only where
-# all its disks have the same.
+# Limits that `tiers set` and `disk set` may change. A shared limit is left out: it is in force only
+# where all its disks have the same.
 CHANGEABLE = (
     *BASES,
     *LATENCIES,
@@ -25,7 +25,7 @@ CHANGEABLE = (
     CREDIT,
     STALL,
 )
-# What `--confirm` moves. The peak goes with its base: else a burst would hide the change.
+# Limits that `--confirm` moves. The peak goes with its base: else a burst would hide the change.
 LEVERS: Mapping[str, tuple[str, ...]] = {
     "IOPS": ("iops", "iops_burst"),
     "bandwidth": ("bytes_per_s", "bytes_burst"),
@@ -119,6 +119,6 @@ def declared(tier: Tier) -> dict[str, int | float]:
         # A limit that is not named stays as it is, so a tier without one says 0.
         settings[name] = limits.get(name, 0)
     if CREDIT in limits:
-        # What was spent before the window is given back.
+        # Credit that was spent before the window is given back.
         settings[CREDIT] = limits[CREDIT]
     return settings

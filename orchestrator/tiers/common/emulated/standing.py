@@ -21,7 +21,7 @@ from orchestrator.tiers.common.emulated import disk_server
 
 _CONTAINER = "tierbench-standing-"
 _MOUNT_S = 60.0
-_UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
+_UNMOUNT_S = 3600.0  # unwritten data are written at the tier's speed
 _STOP_S = 20.0
 # A container that is being made has all mounts of this machine for a moment, then lets go of them.
 _STARTING_S = 5.0
@@ -178,7 +178,7 @@ def put_up(
         undo.callback(_quietly, _unmount, disk.at, world)
         volume = model.Volume(disk.at, ready["device"], restored=False, server=server)
         yield parts.Disks((volume,), ready)
-        # From here on the disk stays: nothing of it is undone.
+        # The disk stays from here on: nothing of it is undone.
         undo.pop_all()
 
 
@@ -217,8 +217,8 @@ def take_down(
             f"unmounting {disk.at}: what is not written yet is written first"
         )
         _unmount(disk.at, world)
-        # Only after it is unmounted here: our own mount would count as somebody's use. Without its
-        # server the device is dead, whoever has it mounted.
+        # Users are looked for after it is unmounted here: our own mount would count as somebody's
+        # use. Without its server the device is dead, whoever has it mounted.
         if standing.runs:
             _require_unused(disk, standing.mount, world)
     clear(replace(standing, mount=None), world)
@@ -236,7 +236,7 @@ def _require_unused(disk: StandingDisk, mount: mounts.MountPoint, world: World) 
         clock=world.clock,
     )
     if users:
-        # As it was before: who uses the path goes on with it.
+        # The mount is made again as it was: who uses the path goes on with it.
         _mount(mount.source, disk.at, world)
         raise RunError(
             f"the disk {disk.name} is in use: it is also mounted for {users}",

@@ -30,7 +30,7 @@ def prepared(
             f"{name!r} cannot be the name of a disk",
             advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
         )
-    # After a reboot a container of that name is there and does not run. Its data are used again.
+    # A container of that name is there after a reboot and does not run. Its data are used again.
     others: dict[str, standing.KnownDisk] = {}
     for standing_disk in standing.standing_disks(world):
         others[standing_disk.disk.name] = standing_disk

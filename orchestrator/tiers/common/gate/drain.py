@@ -11,14 +11,14 @@ from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected
 from orchestrator.units import format_quantity, format_seconds
 
-_MOST = 1.05  # of the base rate: as much as a gate allows
+_MOST = 1.05  # factor of the base rate: as much as a gate allows
 _BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
-_STEPS = 60  # in which a full bucket is emptied; no shorter than _SHORTEST_STEP_S
+_STEPS = 60  # steps that empty a full bucket; no shorter than _SHORTEST_STEP_S
 _SHORTEST_STEP_S = 1.0
 # A disk that is fast for so many times its declared burst, and 10 s, has more than it declares.
 _PATIENCE = 1.5
 _MORE_PATIENCE_S = 10.0
-_IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
+_IDLE_S = 1.5  # time between two jobs of fio, in which a disk earns credit
 
 # Block in bytes, seconds → requests of that size a second.
 Measure = Callable[[int, float], float]
@@ -50,8 +50,8 @@ class Credit:
         base_per_s, peak_per_s = self._rates(block_bytes)
         if peak_per_s <= base_per_s:
             return 0.0
-        # At rest a bucket earns its base rate; at the
-        # peak it loses what the peak is above the base.
+        # A bucket earns its base rate at rest. At the peak it loses what the peak is above the
+        # base.
         return _IDLE_S * base_per_s / (peak_per_s - base_per_s)
 
     def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
@@ -115,7 +115,7 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
     smallest, largest = _BLOCKS_BYTES
-    # With bytes/s ÷ IOPS as the block both rates are at their peaks; fio takes multiples of 4 KiB.
+    # Both rates are at their peaks with bytes/s ÷ IOPS as the block; fio takes multiples of 4 KiB.
     multiples = burst.bytes_per_s // burst.iops // smallest
     # Beyond 256 KiB a provider counts a request as several I/Os.
     return (min(max(multiples * smallest, smallest), largest),)

@@ -15,10 +15,10 @@ from orchestrator.tier import GateCheck, Quantiles, Tier, Way
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.units import format_bytes_per_s, format_seconds
 
-MAX_DEPTH = 128  # what a loop device queues
-_DEPTH_RESERVE = 4  # times cap × latency: a queue that is never empty
+MAX_DEPTH = 128  # the depth that a loop device queues
+_DEPTH_RESERVE = 4  # factor of cap × latency: a queue that is never empty
 _ALIKE = 0.01  # both caps bind at the same rate, and neither is worth a word
-_UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the cap
+_UNHURRIED = 0.5  # share of the cap's rate: a lone request then never waits for the cap
 
 
 def latency_s(tier: Tier, way: Way) -> float | None:
@@ -105,7 +105,7 @@ def pause_s(tier: Tier) -> float:
     if cap is None:
         return 0.0
     needed_s = 1 / (_UNHURRIED * cap)
-    # Of a disk that takes longer for each request than its cap asks for, none waits for the cap.
+    # No request waits for the cap if the disk takes longer for each than the cap asks for.
     alone_s = min(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
     if alone_s >= needed_s:
         return 0.0
@@ -142,7 +142,7 @@ def judged(
         return GateCheck(limit, unit, None, measured, None, "not declared", quantity)
     off_pct = (measured / declared - 1) * 100
     is_more = off_pct > 0
-    # Of a time less is faster.
+    # Less time is faster.
     more_is_faster = unit != "s"
     verdict: GateWord = "ok"
     if abs(off_pct) > tolerance_pct:

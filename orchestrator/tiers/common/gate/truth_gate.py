@@ -17,19 +17,20 @@ from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
-# On a quiet machine emulated disks were within 0.8 % in rates and 8 % in latency
+# Emulated disks on a quiet machine were within 0.8 % in rates and 8 % in latency
 # (docs/research/DISKS.md).
 RATE_TOLERANCE_PCT = 5.0
 LATENCY_TOLERANCE_PCT = 15.0
 IOPS_BLOCK_BYTES = 4096
 _LARGE_BYTES = 262_144  # the largest request that providers count as one I/O
 _LARGE_DEPTH = 16  # 900 MB/s at 3 ms are 11 requests of 256 KiB in flight
-_FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
+_FEWEST_IOS = 60  # I/Os of a rate: one more or less is then within its tolerance
 _FEWEST_TIMED_IOS = 24
 _MIB = 2**20
 _UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
 _VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
-_REACHED = 0.95  # of the cap, which is then what limits: within the tolerance of a rate
+# Share of the cap, which is then what limits: within the tolerance of a rate.
+_REACHED = 0.95
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ class _Measuring:
     def _ramp_s(self) -> float:
         ramp_s = parse_seconds(self.effort.ramp)
         if self.credit:
-            # What the disk earned since the last job is used up before the measurement begins.
+            # Credit that the disk earned since the last job is used up before the measurement
+            # begins.
             return max(ramp_s, self.credit.ramp_s)
         return ramp_s
 
@@ -202,7 +204,7 @@ def _caps_hold(disk: _Measuring) -> Iterator[GateCheck]:
     disk.use_up_credit(*drain.at_both_peaks_bytes(disk.tier), IOPS_BLOCK_BYTES)
     jobs = disk.job("iops", _window_s(base), IODEPTH=str(deep))
     yield from _rates(base, jobs, deep)
-    # While small blocks were read the bucket of bytes has filled again.
+    # The bucket of bytes has filled again while small blocks were read.
     disk.use_up_credit(_LARGE_BYTES)
     jobs = disk.job("bytes", _window_s(base, _LARGE_BYTES), IODEPTH=str(large))
     yield from _rates(base, jobs, large)
@@ -272,7 +274,7 @@ def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
     """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
-    # Without a cap any figure that is larger than the others' result.
+    # Any figure that is larger than the others' result serves where there is no cap.
     iops = tier.limits.iops or _UNTHROTTLED_BYTES_PER_S
     rate = min(
         tier.limits.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,

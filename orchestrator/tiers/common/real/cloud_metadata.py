@@ -23,11 +23,11 @@ from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real.node_places import DiskPath
 
 Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
-Answer = Mapping[str, Any]  # what is said of one device: its type, size, rates, caching
+Answer = Mapping[str, Any]  # facts of one device: its type, size, rates, caching
 DisksAt = Mapping[DiskPath, mounts.RealDisk]
 
 _TIMEOUT_S = 1.0  # the address answers at once, or nothing listens at it
-_ASKING_S = 60.0  # with the container's start
+_ASKING_S = 60.0  # the start of the container is included
 # A rate this near to the tier's is the same: a MiB is 4.9 % more than a MB.
 _SAME_PCT = 5.0
 
@@ -133,7 +133,7 @@ def about(
     try:
         size, answers = _read(of_clouds("clouds")[cloud], machine, asking)
     except (OSError, *UNREADABLE) as error:
-        # What the cloud says only confirms the profile, so its silence is no reason to stop.
+        # The cloud's answer only confirms the profile, so its silence is no reason to stop.
         failure = f"the metadata service of {cloud} told nothing: {error}"
         return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
     disks: dict[str, Mapping[str, Answer]] = {}

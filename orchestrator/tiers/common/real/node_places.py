@@ -39,7 +39,7 @@ class DiskPath:
 
     path: str
     uses: tuple[Use, ...] = ()
-    machine: str = ""  # which of several has it
+    machine: str = ""  # the one of several that has it
 
     @property
     def key(self) -> str:

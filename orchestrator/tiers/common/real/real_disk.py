@@ -213,7 +213,7 @@ def believable(
 
 def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> None:
     """UsageError unless a disk is mounted at just this path that is not the system's."""
-    # Where a disk is not mounted, its path is an empty folder of the system's own disk.
+    # The path is an empty folder of the system's own disk where a disk is not mounted.
     if disk.mount.path != machine.real_path(str(path)):
         raise UsageError(
             f"{path} is not a mount point: it is a directory of "
@@ -289,7 +289,7 @@ def folders(
         yield directories
         is_left = left_on is not None and mounts.is_there(left_on, machine)
     finally:
-        # After an error nobody knows what is in them. Where the disk is gone its path may be too.
+        # Nobody knows after an error what is in them. The path of a lost disk may be gone too.
         if not is_left and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
             removal.remove_there([data], world, what)

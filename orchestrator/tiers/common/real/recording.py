@@ -31,15 +31,17 @@ from orchestrator.tiers.common.gate.fio_jobs import (
 )
 from orchestrator.tiers.common.real import node_places, real_disk
 
-_DEPTH = 128  # what a loop device queues: no emulated disk sees more in flight
+# The depth that a loop device queues: no emulated disk sees more in flight.
+_DEPTH = 128
 _LARGE_DEPTH = 32
 _RAMP = "500ms"
 _PROBE_S = 1.0
-_UNHURRIED = 0.5  # of the disk's rate, as in the truth gate: a lone request never waits for a cap
+# Share of the disk's rate, as in the truth gate: a lone request never waits for a cap.
+_UNHURRIED = 0.5
 _STEP_S = 5.0
 _FIRST_STEPS = 3
 _FALLEN = 0.9  # a rate below this share of the first ones: the burst is over
-_ROOM = 1.25  # times fio's file: the file system needs some
+_ROOM = 1.25  # factor of fio's file: the file system needs some
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
     # A median, because a single disturbed step would raise or hide the peak.
     peak = statistics.median(rate for _, rate in rates[:_FIRST_STEPS])
     low = len(rates)
-    # From the end: a rate that fell and rose again was no burst that ended.
+    # The search begins at the end: a rate that fell and rose again was no burst that ended.
     while low > 0 and rates[low - 1][1] < _FALLEN * peak:
         low -= 1
     # Slow from the first step on, or never: there is no burst to tell.

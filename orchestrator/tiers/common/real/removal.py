@@ -19,7 +19,7 @@ from orchestrator.system.marked_folders import owner, state_of
 from orchestrator.tiers.common.real import node_places
 
 HOST = "/host"  # the machine's paths, as the containers here see them
-# To read, write and remove the files of any user, and to give copies the same owner and mode.
+# The rights to handle files of any user, and to give copies the same owner and mode.
 CAPABILITIES = ("DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
 SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0

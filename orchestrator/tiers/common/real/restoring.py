@@ -31,7 +31,7 @@ def snapshots_of(
     names = node_names(len(sizes_bytes))
     machines = _machines_of(tier, names)
     if machines:
-        # What is known of a data set is in the one cache here, by its name alone.
+        # The one cache here knows a data set by its name alone.
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
     if tier.disk.snapshots is not None:
@@ -238,8 +238,8 @@ def _by_command(
     with ExitStack() as up:
         # One command for each disk, in the order of the nodes: several nodes may be on one.
         for path in dict.fromkeys(where.values()):
-            # Before the command: it may mount the disk anew,
-            # and must do so at the disk that is meant.
+            # The disk is checked before the command, which may mount it anew. The command must do
+            # so at the disk that is meant.
             real_disk.believable(tier, str(path), 0, world.machine)
             up.enter_context(real_disk.folders(path, (), world))
             answers[str(path)] = snapshots.by_command(
@@ -256,7 +256,7 @@ def _loading(
     world = share.world
     before = data
     if not data.resumed:
-        # What a killed load has left takes the room of the new one.
+        # Data that a killed load has left take the room of the new one.
         snapshots.discard(taken, world)
         before = replace(data, snapshots=())
     where = node_places.directories(tier, share.nodes)

@@ -58,8 +58,7 @@ def places(
     """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
     way = chosen(tier)
     counts = dict(directories)
-    # Without a word of the profile copies are made only
-    # where there is room: they need none for sure.
+    # Copies are made only where there is room if the profile says nothing. They need none for sure.
     if tier.disk.snapshots is None or way.way not in COPIES:
         return counts
     for path, count in directories.items():

@@ -20,7 +20,7 @@ from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
-_COPY_S = 3600.0  # in which a snapshot is made, or a copy read in full
+_COPY_S = 3600.0  # the limit of making a snapshot, or of reading a copy in full
 _READ_ALL = ("sh", "-c", "find /tier -xdev -type f -exec cat {} + > /dev/null")
 
 
@@ -45,7 +45,7 @@ def wanted_by(tier: Tier) -> ClassWanted:
 
 
 def size_bytes(tier: Tier) -> int:
-    # Where nothing says how large it must be, it holds the file of the disk check.
+    # The volume holds the file of the disk check where nothing says how large it must be.
     return wanted_by(tier).size_bytes or disk_files.GATE_BYTES
 
 
