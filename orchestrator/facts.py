@@ -198,7 +198,7 @@ class DatabaseFacts(_Group):
     # Those settings are the ones with which the database comes, or stricter.
     durability_as_released: bool | None = None
     durability: Mapping[str, Any] | None = None
-    # Those given at its start.
+    # The settings given at its start.
     settings: Mapping[str, Any] | None = None
     # Settings that decide how statements run (isolation, planner, background work), as read back.
     execution: Mapping[str, Any] | None = None
@@ -238,7 +238,7 @@ class GeneratorFacts(_Group):
     # Transactions and failures that were recorded one by one.
     recorded_transactions: float | None = None
     recorded_failures: float | None = None
-    # Its own total.
+    # The generator's own total.
     sysbench_transactions: float | None = None
     # Transactions that were due and had not begun at the end.
     unstarted: float | None = None
@@ -306,7 +306,7 @@ class ExtensionFacts(_Group):
 # "told": it stands beside the figures and does no more.
 DoubtEffect = Literal["excludes", "forbids", "limits", "told"]
 
-# Its figures are wrong, whatever they are (docs/METHOD.md, "Which runs count").
+# The run's figures are wrong, whatever they are (docs/METHOD.md, "Which runs count").
 _EXCLUDING: tuple[DoubtKind, ...] = (
     "clock set",
     "leftovers",
@@ -315,7 +315,7 @@ _EXCLUDING: tuple[DoubtKind, ...] = (
     "totals differ",
     "doubts not readable",
 )
-# Its figures make a tier look better than it is, or all tiers alike.
+# The run's figures make a tier look better than it is, or all tiers alike.
 _FORBIDDING: tuple[DoubtKind, ...] = (
     "failures",
     "burst credit left",

@@ -235,7 +235,7 @@ class Plan:
     drain: bool = False
     # A share of the slowest tier's capacity: the rate at which all tiers follow.
     latency_at_pct: float | None = None
-    # If it grows until decided: repetitions → the share of the usual chance of error.
+    # Repetitions → the share of the usual chance of error, if the plan grows until decided.
     looks: Mapping[int, float] = field(default_factory=dict)
     # The baseline's name when it is measured a second time.
     twin: str | None = None

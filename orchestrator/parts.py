@@ -140,8 +140,8 @@ class KeptData:
     # name lie, one per node, in a folder whose name differs wherever they do; none if every run
     # loads. A snapshot that exists is whole.
     snapshots: Callable[[Tier, Sequence[int], str, World], tuple[Path, ...]]
-    # Attaches volumes without limits for loading. What is on them when the block has ended well
-    # are the snapshots; of a cluster that others run the database makes them.
+    # Attaches volumes without limits for loading. Their content is the snapshots when the block has
+    # ended well. The database makes them in a cluster that others run.
     loading: Callable[
         [Tier, NodesData, World], AbstractContextManager[tuple[Volume, ...]]
     ]
@@ -383,7 +383,7 @@ class DatabaseAbilities:
     first_run: FirstRun | None = None
     # Its image is not one of ours.
     image_supply: ImageSupply | None = None
-    # Its makers have one.
+    # Its makers have a Helm chart.
     helm_chart: HelmChart | None = None
     # Collectors of the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None

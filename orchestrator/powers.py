@@ -239,11 +239,11 @@ class Container(Protocol):
     id: str
     # None if only its machine knows.
     process_id: int | None
-    # Its spec's, or what a pod got.
+    # The address of its spec, or the one that a pod got.
     address: str | None
     # Container port → port on `host`, as seen from here.
     ports: Mapping[int, int]
-    # Those in force of its spec's, a number or UNLIMITED; empty if unread.
+    # The limits of its spec that are in force, a number or UNLIMITED; empty if unread.
     ulimits: Mapping[str, str]
     host: str
 
@@ -354,7 +354,7 @@ class StorageClass:
     waits: bool
     is_default: bool = False
     mount_options: tuple[str, ...] = ()
-    # Its volumes stay, and cost money, when their claims are gone.
+    # The volumes of the class stay, and cost money, when their claims are gone.
     retains: bool = False
 
 
@@ -454,8 +454,8 @@ class PlatformAbilities:
 
     # (placement): its machines are platforms themselves, each with a node in a known place.
     engine_of: Callable[[str], Platform] | None = None
-    # (images): of these, which images of ours all machines get when its guard is held; without
-    # that they get all of ours.
+    # (images): those of ours that all machines get when its guard is held. Without a call they get
+    # all of ours.
     bring_only: Callable[[Sequence[str]], None] = _brings_nothing
     # Other computers may reach the ports of its containers. Returns where; "" if only this
     # computer does.
@@ -467,7 +467,7 @@ class PlatformAbilities:
     claims: Claims | None = None
     # `Platform.sweep` without what is rented until the end of the campaign.
     sweep_between_runs: Callable[[], tuple[str, ...]] | None = None
-    # Those by which it is reached now; none where it is reached by other means.
+    # Certificates by which it is reached now; none where it is reached by other means.
     certificates: Callable[[], Sequence[CertificateFile]] | None = None
     # Findings about its abilities and lacks; makes nothing.
     examine: Callable[[], tuple[Finding, ...]] | None = None

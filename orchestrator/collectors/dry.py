@@ -30,7 +30,7 @@ class DryCollector:
 
 
 def _at(node: Node, model: Model, time_s: float) -> Iterator[Sample]:
-    swing = 1 + 0.05 * math.sin(time_s / 3)  # so that charts over time have a shape
+    swing = 1 + 0.05 * math.sin(time_s / 3)  # charts over time then have a shape
     ios = _USED * model.iops * (time_s + 3 * swing) / 2
     cpu_s = _CPU * (node.cpus or 1.0) * time_s
     for direction, moved in (("read", "read"), ("write", "written")):

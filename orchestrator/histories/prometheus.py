@@ -22,7 +22,7 @@ from orchestrator.units import listed
 CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
 _OF_A_DEVICE = (*QUANTITIES, QUEUE_S)
-# Metric → column: of metrics that every node must have, and of those that are read besides.
+# Metric → column. The first are metrics that every node must have; the others are read besides.
 _TABLES = strict_yaml.shipped(__package__, "names.yaml")
 _REQUIRED: Mapping[str, str] = _TABLES["prometheus"]
 _COLUMNS: Mapping[str, str] = {**_REQUIRED, **_TABLES["prometheus_if_there"]}

@@ -65,7 +65,7 @@ Ask = Callable[[int, bytearray], int]  # descriptor and command → NVMe status,
 
 def ask_driver(descriptor: int, command: bytearray) -> int:
     """Hands the kernel's NVMe driver a command. OSError if it may not be given."""
-    # Not on every system that analyzes results.
+    # The module is not there on every system that analyzes results.
     import fcntl
 
     status: int = fcntl.ioctl(descriptor, _ADMIN_COMMAND, command)

@@ -187,7 +187,7 @@ def is_there(disk: RealDisk, machine: Machine) -> bool:
 
 
 def _is_same(left: MountPoint, right: MountPoint) -> bool:
-    # Its number tells a mount from a later one at the same place.
+    # The mount's number tells it from a later one at the same place.
     if left.id != right.id or left.path != right.path:
         return False
     return left.device == right.device

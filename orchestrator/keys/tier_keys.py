@@ -50,8 +50,8 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "count": ("emulated", "mounted", "existing"),
     "shared_limit": ("emulated",),
 }
-# Those that the tier of a log's disks does not have: where they are is in `disks`, and the
-# rest holds for both.
+# Keys that the tier of a log's disks does not have. Where they are is in `disks`, and the rest
+# holds for both.
 _NOT_OF_LOGS = (
     "enforcement",
     "path",

@@ -171,7 +171,7 @@ def _caches(profile: Profile, load: Workload) -> Span:
         least_memory = profile.cluster.node.memory_bytes
         most_memory = least_memory
     rates = _rates(profile.tier)
-    # Not all of it is cache, and small reads are slower than the tier's rate.
+    # The cache is not all of it, and small reads are slower than the tier's rate.
     least_s = 0.5 * min(on_node.least, least_memory) / rates.fastest
     most_s = 5.0 + 2 * min(on_node.most, most_memory) / rates.slowest
     # Reading ends after _WARM_MOST_S, full or not.
@@ -317,7 +317,7 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
 def _gates_before(runs: int, plan: Plan, tier: Tier) -> int:
     if not plan.gate_every or not tier.disk.is_real:
         return 1
-    # One before the first run, and one between runs after each `gate_every` of them.
+    # A gate comes before the first run, and one between runs after each `gate_every` of them.
     return 1 + (runs - 1) // plan.gate_every
 
 

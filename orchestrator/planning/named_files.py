@@ -104,7 +104,7 @@ def read_text(file: Path, root: Path) -> tuple[str, str]:
 def text_of(file: Path, root: Path) -> str:
     """UsageError if it cannot be read, is no plain file, too large, or not UTF-8."""
     try:
-        # Its user has named the file or its folder, so it may be a link.
+        # The user has named the file or its folder, so it may be a link.
         content = plain_files.read(
             file, plain_files.MOST_WRITTEN_BYTES, through_links=True
         )

@@ -51,7 +51,7 @@ class Override:
 
     option: str
     text: str
-    # None: of every one that has the key.
+    # The workload that is named; None: every one that has the key.
     workload: str | None
     key: str
     value: Any

@@ -42,7 +42,7 @@ class Pace:
     span: Span
     # The source of that time.
     source: str
-    # The most bytes, or times, seen at once; of a default without end.
+    # The most bytes, or times, seen at once; infinite for a default.
     amount: float = math.inf
 
     @property

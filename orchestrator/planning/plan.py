@@ -38,7 +38,7 @@ def fit_to_machines(
     for profile in profiles:
         cluster = profile.cluster
         if is_of_others(cluster):
-            # Its nodes run elsewhere already, whatever this machine has.
+            # The cluster's nodes run elsewhere already, whatever this machine has.
             fitted.append(profile)
             continue
         wanted = nodes or cluster.nodes

@@ -79,7 +79,7 @@ def read_profile(
     _check_disks(source.where, read, checked.scale, disks)
     tier = _on_nodes(source, checked, disks)
     placing = machines.placing(source.where, read, tier.disk.kind)
-    # Last, because machines are priced in the region of the disk.
+    # The cluster comes last, because machines are priced in the region of the disk.
     cluster = priced(read.cluster.build(checked.scale), tier, catalog)
     return Profile(name, read.question, tier, cluster, read.platform, placing)
 
@@ -185,7 +185,7 @@ def _with_latencies(row: Chosen, disk: RecordedDisk | None) -> Chosen:
     if disk is None:
         return row
     tier = recorded_disk.applied(row.tier, disk)
-    # The row's limits hold, its burst too: of the recorded disk only latencies are taken.
+    # The row's limits hold, its burst too: only latencies are taken from the recorded disk.
     limits = replace(tier.limits, burst=row.tier.limits.burst)
     return replace(row, tier=replace(tier, limits=limits))
 
@@ -361,7 +361,7 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     if wanted is None or wanted.size_bytes is not None:
         return tier
     disks = _disks_of_nodes(cluster, scale)
-    # One size for all claims: nodes of several sizes get the largest.
+    # All claims have one size: nodes of several sizes get the largest.
     wanted = replace(wanted, size_bytes=max(disks.values(), default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
 

@@ -101,7 +101,7 @@ def read(
             profiles.append(reader.profile(file))
     for file in files_named(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
-            # Its keys count for `--set` even if a value in the file is wrong.
+            # The file's keys count for `--set` even if a value in it is wrong.
             contents[file.stem] = reader.content(file)
             workloads.append(reader.workload(file))
     # The check comes last: a key has to fit one of all workloads, and not each.

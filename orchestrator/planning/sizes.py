@@ -55,7 +55,7 @@ def of_machines(
     # All nodes are alike, so the smallest machine sets their size.
     cpus = min(cpus for cpus, _ in machines)
     if client_beside:
-        # One for the client, which would otherwise take it from a node.
+        # The client gets one, which it would otherwise take from a node.
         cpus -= 1
     memory_bytes = min(memory for _, memory in machines)
     nodes_on_machine = math.ceil(nodes / len(machines))
@@ -103,7 +103,7 @@ def with_data(
     Disks that would be too small for it are planned larger. UsageError if a node's size is
     not known.
     """
-    # One size for all profiles, or their runs would not be alike.
+    # All profiles have one size, or their runs would not be alike.
     wanted = max(_data_bytes(profile, size) for profile in profiles)
     loads = tuple(_with_bytes(load, wanted) for load in workloads)
     notes: list[Note] = []
@@ -231,7 +231,7 @@ def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageEr
 
 
 def _shorter(load: Workload, share: float) -> Workload:
-    # Its time may be a deadline, for what is written back or for a rebuild.
+    # The load's time may be a deadline, for what is written back or for a rebuild.
     if load.settle or load.slow or load.lost_after_s is not None:
         return load
     if boxed_work.ends_with_work(load):

@@ -44,7 +44,7 @@ class TimeLeft:
 
     def took(self, workload: Workload, seconds: float) -> None:
         if boxed_work.ends_with_work(workload):
-            # Its window is only a deadline, so what is beside it cannot be told apart.
+            # The window is only a deadline, so what is beside it cannot be told apart.
             self._whole_s.setdefault(workload.name, []).append(seconds)
             return
         self._seen_s.append(max(0.0, seconds - run_s(workload)))

@@ -40,7 +40,7 @@ class GeneratorEntry:
     # The workloads of other generators that it can run, in words, if it has rules that convert
     # them: `--generator` may then name it.
     takes_over: str = ""
-    # Its loads are files, and not rows.
+    # The generator loads files, and not rows.
     loads_files: bool = False
     # Place of a function that gets the platform and says, for `tierbench doctor`, where the
     # generator's program is.

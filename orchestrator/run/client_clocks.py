@@ -13,7 +13,7 @@ from orchestrator.model import Node
 from orchestrator.powers import Clock, ClockOffset, Conversation, World
 from orchestrator.system.shell import script
 
-# The least round trip of several: of one alone a busy moment would widen the bound.
+# The least round trip of several counts: a busy moment would widen the bound of a single one.
 QUESTIONS = 10
 _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
 _ANSWERS_WITHIN_S = 10.0

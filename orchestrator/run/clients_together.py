@@ -179,7 +179,7 @@ class Together:
 
     def _end(self) -> None:
         """Ends all clients; what runs in them ends with an error, which is not the first."""
-        # Those that still wait to begin would wait for the one that failed.
+        # Clients that still wait to begin would wait for the one that failed.
         self._ready.abort()
         for load in self._loads:
             with suppress(TierbenchError):

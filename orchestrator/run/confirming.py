@@ -24,7 +24,7 @@ from orchestrator.run.run_context import RunContext
 
 CHANGES = (1.25, 0.75)  # factors of the declared limit
 LESS = (1.0, 0.75)
-# So many pairs of each limit, if each change lasts for so long at least.
+# The most and the least pairs of each limit, if each change lasts for the least time.
 MOST_PAIRS = 8
 LEAST_PAIRS = 2
 LEAST_CHANGE_S = 1.0
@@ -291,7 +291,8 @@ class Changes:
             in_time = self.follower.clock.now() < held_s
             is_whole = self.follower.wait_until(end_s)
         finally:
-            # Also after an error: what is read back behind the window would be another limit.
+            # The limits are reset after an error too: the read-back behind the window would find
+            # others.
             set_times(1.0)
         if is_whole and in_time:
             self.kept.append(

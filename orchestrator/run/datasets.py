@@ -147,7 +147,7 @@ def _places(world: World) -> set[Path]:
             places = json.loads(file.read_text(encoding="utf-8"))
             folders |= {Path(place).parent for place in places}
     caches = (world.cache, world.platform.folder(world.cache))
-    # Those in the cache are removed with it, under its own name and under the engine's.
+    # Folders in the cache are removed with it, under its own name and under the engine's.
     return folders - {cache / "datasets" for cache in caches}
 
 

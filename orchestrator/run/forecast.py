@@ -163,7 +163,7 @@ def timed(plan: Plan, parts: Parts, world: World) -> Plan:
 
 def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[resource_needs.Need]:
     for profile in plan.profiles:
-        # One by one, so that a problem of one profile hides nothing of the others.
+        # Profiles are checked one by one, so that a problem of one hides nothing of the others.
         alone = replace(plan, profiles=(profile,))
         with suppress(TierbenchError):
             yield from resource_needs.needs(alone, parts.tiers, world)

@@ -210,7 +210,7 @@ class Gates:
         names = node_disks.node_names(nodes)
         machines_of_nodes = on_machines.machines_of_nodes(nodes, self._scoped())
         for node, machine in zip(names, machines_of_nodes, strict=True):
-            # One check for each machine, however many nodes it runs: their disks are alike.
+            # Each machine has one check, however many nodes it runs: their disks are alike.
             place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
         return tuple(places.values())

@@ -140,7 +140,7 @@ def in_lines(
     """The decisions, each as a line."""
     if cluster is not None:
         answer = cluster.tier
-        # Not "no answer", as further runs may still bring one.
+        # The answer is not "no answer", as further runs may still bring one.
         if not answer and any(decision.is_open for decision in by_workload):
             answer = "open"
         loads = f"all {len(by_workload)} workloads"

@@ -76,7 +76,7 @@ def _identity(
         # A snapshot is of one node's disk, so another number of nodes needs other ones.
         "nodes": cluster.nodes,
         "replication_factor": cluster.replication_factor,
-        # Not CPUs and memory of nodes: no byte on the disks depends on them.
+        # CPUs and memory of nodes are left out: no byte on the disks depends on them.
         "disk_bytes": disk_bytes,
         "settings": dict(cluster.settings) | dict(cluster.existing),
         "seed": seed,

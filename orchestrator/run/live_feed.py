@@ -111,7 +111,7 @@ class LiveFeed:
         self._plan = event.plan
         self._run = event
         self._ends_s = self._clock.now() + event.left_s
-        # Else rates of the run before would stand beside the name of this one.
+        # Rates of the run before would otherwise stand beside the name of this one.
         self._rates.clear()
         self._disks = RecentDisks(event.profile.tier)
         self._disk = None

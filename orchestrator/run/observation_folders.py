@@ -16,8 +16,8 @@ from orchestrator.system import clock, store
 from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment, format_seconds
 
-# A command of each night begins some seconds early or late. Of an observation with less than this
-# share of its time left it would read only the end, and would report the night before.
+# A command of each night begins some seconds early or late. It would read only the end of an
+# observation that has less than this share of its time left. It would then report the night before.
 _OVER_SHARE = 0.01
 
 

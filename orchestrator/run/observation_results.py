@@ -132,7 +132,7 @@ def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     hour_tables: list[pd.DataFrame] = []
     for demand in demands:
         hour_tables.append(_hours(demand))
-        # So the seconds of one disk alone are in memory at a time.
+        # The seconds of one disk alone are then in memory at a time.
         demand.forget()
     hours = pd.concat(hour_tables)
     busiest_s = _busiest_begin_s(hours)

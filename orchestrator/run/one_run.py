@@ -145,7 +145,7 @@ def _client_network(here: RunContext, cluster: Cluster) -> str:
     for node in cluster.nodes:
         if node.role == "database":
             if node.container:
-                # So the client reaches this node without a link in between.
+                # The client reaches this node without a link in between.
                 return f"{NETWORK_OF}{node.container}"
             break
     return cluster.network

@@ -64,7 +64,7 @@ def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
     changes_s: list[float] = []
     for data in datasets.folders(folder):
         for file in data.rglob("*"):
-            # Its machine may be at work, and remove a file meanwhile.
+            # The cache's machine may be at work, and remove a file meanwhile.
             with suppress(OSError):
                 status = file.lstat()
                 # Blocks are counted, as images have holes and are longer than the space that they

@@ -23,7 +23,7 @@ class RunOutline:
     # Begin and end of its phases, in Unix time; None if it came to none.
     began_s: float | None
     ended_s: float | None
-    # Its name, or empty.
+    # The name of its last phase, or empty.
     last_phase: str
 
 

@@ -73,7 +73,7 @@ class Readings:
         series = _Series(sample.node, sample.metric, sample.unit)
         with self._lock:
             is_full = len(self._series) >= self._part
-            # One attempt for all samples of a tick.
+            # All samples of a tick have one attempt.
             if is_full and sample.time_s == self._refused_s:
                 raise OSError("the disk has no room for samples")
             if self._folder and is_full:
@@ -94,7 +94,8 @@ class Readings:
         self.ticks += 1
         with self._lock, suppress(OSError):
             if self._folder and self._due_s is not None and now_s >= self._due_s:
-                # Also where the disk has no room: the next attempt is a minute later.
+                # The time is reset where the disk has no room, too: the next attempt is a minute
+                # later.
                 self._due_s = None
                 self._spill(self._folder)
         self._due_s = self._due_s or now_s + _PART_S

@@ -132,7 +132,7 @@ def _disk_bytes(profile: Profile, load: Workload) -> int:
     """What the data on the disk of one node may take."""
     if load.database is None:
         return profile.cluster.size.disk_bytes
-    # One disk with one file, however large the disk.
+    # The need is one disk with one file, however large the disk.
     return disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
 
 

@@ -256,5 +256,5 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
         measurements=result.measurements,
         facts=all_facts,
     )
-    # Its samples were saved when it had been measured.
+    # The run's samples were saved when it had been measured.
     store.save_run(folder, read, result.intervals, result.latencies, None)

@@ -78,7 +78,7 @@ class Schedule:
             self.plan = grown
 
     def _grown(self) -> Plan | None:
-        # One at a time: when its runs are made, all are asked again.
+        # The plan grows by one at a time: when its runs are made, all are asked again.
         for following in self.following:
             plan = following(self.folder)
             if plan:
@@ -138,7 +138,7 @@ class Setbacks:
         even if only taking down failed. UnavailableError if the engine stays away or
         another campaign has it; that or RunError after three runs with one cause.
         """
-        # If the guard was lost, another campaign may have measured at the same time.
+        # Another campaign may have measured at the same time if the guard was lost.
         self._world.platform.guard.beats.require()
         self._count(run, failure)
         if trouble is not None:

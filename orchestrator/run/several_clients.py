@@ -178,7 +178,7 @@ def _read_of_all(
             folder = out / name
         table, facts[name] = split_load.records(folder)
         tables.append(table)
-    # Else what several clients did at one moment would be counted in two seconds.
+    # Transactions of several clients at one moment would otherwise be counted in two seconds.
     shifts_s: list[float] = []
     for noted in notes.values():
         shifts_s.append(float(noted["shifted_s"]))

@@ -176,7 +176,7 @@ def each(
     those of the others as notes.
     """
     all_things = list(things)
-    # One needs no thread, and its error has the whole way to it in its traceback.
+    # A single thing needs no thread, and its error has the whole way to it in its traceback.
     if len(all_things) < 2:
         return [do(thing) for thing in all_things]
     turn = threading.Semaphore(most)
@@ -189,7 +189,8 @@ def each(
     try:
         all_ended(calls)
     finally:
-        # Also after an interrupt: what they begin must be there to be taken down.
+        # The calls are awaited after an interrupt too: what they begin must be there to be taken
+        # down.
         all_ended(calls)
     errors = []
     for call in calls:

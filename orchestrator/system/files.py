@@ -29,7 +29,7 @@ from orchestrator.system.redaction import hidden, hidden_in
 
 Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
 
-# Modes of new files; of the second one the user's umask takes away what it does.
+# Modes of new files. The user's umask takes away from the second what it does.
 _USER_ONLY = 0o600
 _EVERYBODY = 0o666
 _READABLE_BY_ALL = 0o644
@@ -279,7 +279,7 @@ def write_named(
 
     The file is replaced as a whole. If its folder may not be written, it is overwritten in place.
     NotWrittenError if neither is possible. `replace`: tests pass another way."""
-    # Its user named the link and meant the file; the link itself stays.
+    # The user named the link and meant the file; the link itself stays.
     target = Path(os.path.realpath(file))
     try:
         replace(target, text)
@@ -327,7 +327,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         if not plain_files.is_file(file) or file == record or name.startswith("."):
             continue
         status = file.stat()
-        # One that was changed in the moment of the record may have its date, and is read again.
+        # A file that was changed in the moment of the record may have its date, and is read again.
         is_older = status.st_mtime_ns < since_ns
         if is_older and earlier.get(name, {}).get("bytes") == status.st_size:
             sums[name] = dict(earlier[name])

@@ -34,7 +34,7 @@ METADATA_BYTES = _MIB
 EXPORTER_BYTES = 4 * _MIB
 PAGE_BYTES = 64 * _MIB
 HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
-# Read line by line; of a region of AWS some hundred MiB.
+# The file is read line by line; that of a region of AWS has some hundred MiB.
 PUBLIC_FILE_BYTES = 4096 * _MIB
 _LINE_CHARACTERS = _MIB
 # The port on which YugabyteDB's tablet servers talk to each other. They hang up on anything else.

@@ -88,7 +88,7 @@ def part_of(cache: Path, machine: MachineIdentity) -> Path:
             return folder
         elif machine.is_that_of(owner):
             same_name.append(folder)
-    # One that an earlier release signed with this name is likelier ours than an unsigned one.
+    # A cache that an earlier release signed with this name is likelier ours than an unsigned one.
     for folder in (*same_name, *unsigned):
         return folder
     part = cache / PARTS / machine.name

@@ -106,7 +106,8 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
         )
         if only_list or state["kept"]:
             return state
-        # Last: until now a program that is killed leaves a folder that is known as ours.
+        # The mark goes last: until now a program that is killed leaves a folder that is known as
+        # ours.
         os.unlink(MARK, dir_fd=top)
         os.rmdir(folder)
         above = os.path.dirname(folder)

@@ -14,7 +14,7 @@ from orchestrator.system import at_once
 _DEADLINE_S = 20.0
 _POLITE_S = 5.0
 _PROFILES_S = 6 * 3600.0
-_READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
+_READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # `status` may otherwise rewrite the index
 
 
 class SystemShell:

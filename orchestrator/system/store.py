@@ -244,7 +244,7 @@ def save_record(folder: Path, record: Record) -> None:
     """Saves the record with the checksums of all files of the run, which are then on the disk."""
     file = folder / "record.json"
     content = as_written(record)
-    # Last of all files of the run: a record that is there vouches for them.
+    # The record is the last of all files of the run: one that is there vouches for them.
     stored_json.write(file, {**content, "files": checksums(folder, file)})
 
 
@@ -349,7 +349,7 @@ def _fingerprints(
     campaign: Path, plan: Plan, remarks: _Remarks
 ) -> Iterator[dict[str, Any]]:
     """The fingerprint of each part, in their order; empty where it is missing or cut."""
-    # One for the first part, and one for each time that it was resumed.
+    # The first part has one, and each time that it was resumed.
     for part in range(1, 2 + interruptions(plan)):
         file = campaign / fingerprint_name(part)
         read = partial(stored_json.facts, file, remarks.changed)

@@ -156,7 +156,7 @@ class OthersDisks(Disk):
     kind: Literal["existing"] = "existing"
     enforcement: str = "existing"
     is_real: ClassVar[bool] = True
-    # Its limits are only declared, and held against nothing here.
+    # The disk's limits are only declared, and held against nothing here.
     has_gate: ClassVar[bool] = False
 
 

@@ -138,8 +138,8 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
     for row in rows:
         if len(row) != len(columns):
             continue
-        # Such as `USE1-EBS:VolumeUsage.gp3` and `BoxUsage:m5.large`. All other
-        # rows are passed by at once, as the list has hundreds of megabytes.
+        # Usages are such as `USE1-EBS:VolumeUsage.gp3` and `BoxUsage:m5.large`. All other rows are
+        # passed by at once, as the list has hundreds of megabytes.
         kind, _, what = row[usage].rpartition(":")
         is_machine = kind.endswith(_OF_MACHINES) and what in machines
         if is_machine or kind.endswith(_OF_DISKS):

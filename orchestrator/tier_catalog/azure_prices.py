@@ -93,7 +93,7 @@ def _fixed_size(
     if bills_operations:
         meter = Meter(product, f"{size} LRS Disk Operations", "10K")
         operations = meters.get(meter)
-        priced["per_10k_operations"] = None  # not told
+        priced["per_10k_operations"] = None  # the price is not told
         if operations:
             priced["per_10k_operations"] = operations[0.0]
     return priced
@@ -154,7 +154,7 @@ def _machine_price(meters: Meters, vm: str) -> Steps | None:
 
 def _meters(items: Iterable[Item]) -> dict[Meter, Steps]:
     """The newest price of each step of each meter that is paid as used."""
-    # Else also reservations, which are paid for years, and development prices.
+    # The list also has reservations, which are paid for years, and development prices.
     used = [item for item in items if item.get("type") == "Consumption"]
     meters: dict[Meter, Steps] = {}
     # The newest first, as an answer may have earlier prices of a meter as well.

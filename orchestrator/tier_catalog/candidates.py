@@ -95,7 +95,7 @@ def _bought(
         # A machine takes only the disks of its own provider.
         if host.name and provider_of(host.name) != provider_of(full_name):
             continue
-        with suppress(UsageError):  # not sold so
+        with suppress(UsageError):  # disks may not be sold so
             bought.append(_purchase(catalog, keys, full_name, kind, region, host))
     return bought
 

@@ -49,8 +49,8 @@ def _cited(value: object, info: ValidationInfo) -> object:
     keys: Mapping[str, Any] = {}
     if isinstance(sources[value], Mapping):
         keys = sources[value]
-    # Not validated: a source that is wrong is reported
-    # in its own place, not by each row that cites it.
+    # The source is not validated here. A wrong one is reported in its own place, not by each row
+    # that cites it.
     text = str(keys.get("text"))
     as_of = str(keys.get("as_of"))
     return Source.model_construct(text=text, as_of=as_of, verified=keys.get("verified"))

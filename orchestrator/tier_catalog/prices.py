@@ -83,7 +83,7 @@ def _components(row: PriceRow) -> tuple[_Component, ...]:
 
 
 def _flat(price: float | None) -> Sequence[Step]:
-    # Not billed; an unknown price stays a step, so that no sum leaves it out.
+    # A price of 0 is not billed. An unknown price stays a step, so that no sum leaves it out.
     if price == 0:
         return ()
     return (Step(price=price),)

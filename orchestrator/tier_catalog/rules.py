@@ -33,7 +33,7 @@ class IopsRule(Strict):
     included: Positive | None = None
     # Azure's Ultra Disk and Google's Hyperdisk Extreme refuse fewer; most types have no such rule.
     min_per_gib: Amount | None = None
-    min_per_gib_source: Cited | None = None  # if it is not that of the type
+    min_per_gib_source: Cited | None = None  # the source, if it is not that of the type
     max_per_gib: Amount | None = None
 
 

@@ -71,7 +71,7 @@ class EmulatedTier:
         )
 
     def check(self, tier: Tier, world: World) -> None:
-        # Its disks count in one file that all their servers map, so they share a kernel.
+        # The tier's disks count in one file that all their servers map, so they share a kernel.
         if tier.shared and len(world.platform.machines_of_nodes()) > 1:
             raise UsageError(
                 f"the disks of {tier.name} are on several machines and cannot share "

@@ -113,7 +113,8 @@ class MountedTier:
         taken: list[truth_gate.Taken] = []
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
-                # One after another: disks of one machine share its bandwidth and its processors.
+                # The checks run one after another: disks of one machine share its bandwidth and its
+                # processors.
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(
                         f"disk check of {tier.name}: the disk of {place.title}"

@@ -214,7 +214,7 @@ class Anonymous:
 
     def _numbered(self, kind: str, original: str) -> str:
         """What stands for it and for nothing else."""
-        # Its length does not do: texts of one length would overwrite each other as keys.
+        # The text's length does not do: texts of one length would overwrite each other as keys.
         if self._shown.get(original) in (None, _left_out(original)):
             self._counts[kind] += 1
             self._shown[original] = f"{kind}-{self._counts[kind]}"

@@ -263,7 +263,7 @@ def _growth(before: Counters, after: Counters) -> Iterator[tuple[str, float]]:
     for counter, value in after.items():
         if not counter.endswith("_total") or counter not in before:
             continue
-        # One that fell was reset, as by a restart: its growth is not known.
+        # A counter that fell was reset, as by a restart: its growth is not known.
         if value >= before[counter]:
             yield counter, value - before[counter]
 

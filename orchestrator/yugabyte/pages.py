@@ -115,7 +115,7 @@ def masters_listed_by(master: str) -> Masters:
     leader = ""
     addresses: list[str] = []
     for row in get_json(f"{master}/api/v1/masters")["masters"]:
-        if "registration" not in row:  # one that did not answer
+        if "registration" not in row:  # the server did not answer
             continue
         at = row["registration"]["private_rpc_addresses"][0]
         addresses.append(f"{at['host']}:{at['port']}")

@@ -9,7 +9,8 @@ from orchestrator.keys.strict_yaml import shipped
 # The place where YugabyteDB publishes its images.
 REPOSITORY = "yugabytedb/yugabyte"
 LONG_TERM = "long-term"
-# So long before its end of life who starts a series is told: an upgrade takes a quarter to plan.
+# The time before its end of life when a user who starts a series is told. An upgrade takes a
+# quarter to plan.
 NEAR = timedelta(days=90)
 
 

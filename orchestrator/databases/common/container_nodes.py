@@ -123,7 +123,7 @@ def container_of_node(
     """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
     disk in it, and of that of its WAL, if it has one."""
     disk_mounts: list[powers.Mount] = []
-    # Fewer places than disks: of a database that has no disk for its WAL.
+    # There are fewer places than disks if a database has no disk for its WAL.
     for disk, place in zip((volume.name, volume.wal), places, strict=False):
         if disk:
             disk_mounts.append(powers.Mount(disk, place))

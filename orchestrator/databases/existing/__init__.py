@@ -104,7 +104,7 @@ class ExistingCluster:
         database.require_creatable()
         # A person is asked now, because in the middle of a campaign nobody may be there.
         database.require_replaceable(may_ask=True)
-        # Last, since a look ahead does not go to where the load client runs.
+        # This check is last, since a look ahead does not go to where the load client runs.
         unlike_there = tuple(client_reach.not_from_client(declared, world))
         _require_none(unlike_there)
 

@@ -54,7 +54,7 @@ def cards(body: str) -> dict[str, float]:
 def _is_card(facts: Mapping[str, float]) -> bool:
     """Whether it is hardware, or a bundle of it. What is made of others (a VLAN, a bridge, an end
     of a pair) is none."""
-    # Else each byte would count again: of a bundle only the whole counts.
+    # Each byte would count again otherwise: only the whole of a bundle counts.
     flags = int(facts.get("flags", 0))
     if facts.get("iface_id") != facts.get("iface_link") or flags & _IN_BUNDLE:
         return False

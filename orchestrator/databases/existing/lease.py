@@ -158,7 +158,7 @@ class Lease(owned_database.Place):
 
     def _other(self, session: sql.Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
-        # The row's key is always the same. Of two testers who come together the server lets one in.
+        # The row's key is always the same. The server lets one in of two testers who come together.
         words = {"holder": self._mine.quoted, "silent_s": f"{_SILENT_S:g}"}
         while not session.rows(sql.query(__package__, "take_lease", **words)):
             holder = _holder(session)

@@ -131,7 +131,8 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         host = replace(host, sessions=servers.most_sessions(session))
         of_postgresql = None
         if flavour == YUGABYTEDB:
-            # Its history of sessions needs no setting, as PostgreSQL's counters of waits do.
+            # The history of sessions of YugabyteDB needs no setting, as PostgreSQL's counters of
+            # waits do.
             host = replace(
                 host, nodes=len(queries.servers(session)), waits_counted=True
             )

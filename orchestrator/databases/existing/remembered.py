@@ -75,7 +75,7 @@ class Leftover:
 
     declared: Existing
     owner: Owner
-    # None from a kill before it was known, or from an earlier release.
+    # The number is None from a kill before it was known, or from an earlier release.
     oid: int | None = None
 
     def is_it(self, entry: DatabaseRow) -> bool:
@@ -137,7 +137,7 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
             content["declared"]["hosts"]["options"].pop("password", None)
             left = TypeAdapter(Leftover).validate_python(content)
         except (OSError, *UNREADABLE):
-            continue  # not there, or of another release
+            continue  # the note is not there, or of another release
         if left.declared.servers:  # else it says no place
             yield left
 

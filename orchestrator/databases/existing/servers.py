@@ -99,7 +99,7 @@ def counters(session: Session, number: str) -> dict[str, float]:
     """
     release = number.split(".")[0]
     if not release.isdigit() or int(release) < 10:
-        return {}  # one that only is like a PostgreSQL, or too old
+        return {}  # the server is only like a PostgreSQL, or too old
     row = session.rows(_counters_query(int(release)))[0]
     return {name: value for name, value in row.items() if value is not None}
 

@@ -69,7 +69,7 @@ def set_passwords(
 def raise_if_taken(port: int) -> None:
     """UnavailableError if a port of this machine is in use."""
     with socket.socket() as probe:
-        # Else a port that was in use a minute ago (TIME_WAIT) would seem taken.
+        # A port that was in use a minute ago (TIME_WAIT) would otherwise seem taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))

@@ -161,7 +161,8 @@ class _Trial:
         with ExitStack() as up:
             try:
                 cluster = up.enter_context(running)
-            # Any error, because each line of the checklist shall be reported, whatever failed.
+            # Any error is caught, because each line of the checklist shall be reported, whatever
+            # failed.
             except Exception as error:
                 yield _fact_of_error(facts[0], error, "not confirmed")
                 reason = RuntimeError("the cluster did not come up")

@@ -255,7 +255,7 @@ def _copy_index(probe: Probe) -> tuple[bool, str]:
         session.copy(
             "COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines
         )
-        # Else a table of so few rows is read whole, and the count says nothing of the index.
+        # A table of so few rows is otherwise read whole, and the count says nothing of the index.
         session.rows("SET enable_seqscan = off")
         counted = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")
     rows = counted[0]["rows"]
@@ -343,7 +343,7 @@ def _auto_analyze(probe: Probe) -> tuple[bool, str]:
 
 
 def _ulimits(probe: Probe) -> tuple[bool, str]:
-    # Not every shell knows `-u`.
+    # Some shells do not know `-u`.
     argv = ("sh", "-c", "ulimit -n; ulimit -u 2>/dev/null || echo unknown")
     files, *processes = nodes.run(probe.nodes[0], argv, 20, probe.world).out.split()
     enough = files == UNLIMITED or int(files) >= nodes.OPEN_FILES

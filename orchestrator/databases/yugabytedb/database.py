@@ -194,7 +194,8 @@ class YugabyteNodes(Database):
         )
         # A run that began while files are merged would measure that work as well.
         counters.await_quiet(cluster.nodes, world)
-        # Last, since the disks are copied after this, with the file that names the masters.
+        # This wait is last, since the disks are copied after this, with the file that names the
+        # masters.
         handle.readiness.await_remembered_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:

@@ -109,7 +109,7 @@ def _flags_of_both(settings: Settings) -> dict[str, str]:
         "durable_wal_write": _word(durable),
     }
     if durable:
-        # Else a file system that lacks it turns it off with only a line in the log.
+        # A file system that lacks it otherwise turns it off with only a line in the log.
         flags["require_durable_wal_write"] = "true"
     if settings.wal_disk:
         flags["fs_wal_dirs"] = WAL_DISK_DIR
@@ -134,8 +134,8 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
         "load_balancer_initial_delay_secs": "10",
     }
     if not settings.version.has("masters_own_flags"):
-        # Else it writes rows to a system table periodically. Where yugabyted's own flags come after
-        # these, it does so all the same.
+        # The master otherwise writes rows to a system table periodically. Where yugabyted's own
+        # flags come after these, it does so all the same.
         flags["master_enable_metrics_snapshotter"] = "false"
     both = _flags_of_both(settings)
     del both["durable_wal_write"]  # masters sync their log whatever it says

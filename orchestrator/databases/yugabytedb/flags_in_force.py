@@ -43,7 +43,7 @@ def _check_durability(
         expected = "true"
     for node, running in servers.items():
         value = running.get("durable_wal_write")
-        # Not seen is no reason to refuse; the report doubts it.
+        # An unseen flag is no reason to refuse; the report doubts it.
         if value is None:
             unread.note("durable_wal_write", f"it is not among the flags of {node}")
         elif value != expected:

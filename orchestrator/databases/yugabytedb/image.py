@@ -61,7 +61,7 @@ def need(settings: Settings, platform: Platform) -> str:
     if images.present(tag):
         architectures.require_native(tag, images, ways)
         return tag
-    # One that is here for another architecture explains more than that none is here.
+    # An image that is here for another architecture explains more than that none is here.
     for other in tags(settings, images.architecture):
         if images.present(other):
             architectures.require_native(other, images, ways)

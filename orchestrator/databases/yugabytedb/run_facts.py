@@ -46,7 +46,7 @@ def facts_of(
     explanatory = server_facts.names_of("explanatory")
     more["flags"] = server_facts.picked(servers, explanatory)
     facts = _with_tablets(replace(facts, more=more), cluster, handle)
-    # Last: everything that was read before may have left a note there.
+    # The unread are taken last: everything that was read before may have left a note there.
     return replace(facts, not_read=handle.unread.text())
 
 

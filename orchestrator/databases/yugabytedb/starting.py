@@ -66,7 +66,7 @@ def start(
     started: list[StartedNode] = []
     for i, volume in enumerate(volumes):
         if not restored:
-            # One after the other: `--join` asks a node that runs already.
+            # Nodes start one after the other: `--join` asks a node that runs already.
             containers.append(up.enter_context(starting[i]))
         node = _node(handle, i, volume, containers[i], world)
         endpoint = container_nodes.endpoint(

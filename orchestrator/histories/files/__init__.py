@@ -80,8 +80,9 @@ def _no_history(file: Path, error: str, advice: str) -> UsageError:
 
 def _live(parts: list[Path]) -> pd.DataFrame:
     """The readings of an observation that still goes on, or was killed."""
-    # Disk by disk: of a week all readings at once, each with its names, would be gigabytes. Each
-    # time that it was begun stands for itself, because readings are otherwise far apart.
+    # Disks are read one by one. All readings of a week at once, each with its names, would be
+    # gigabytes. Each time that it was begun stands for itself, because readings are otherwise far
+    # apart.
     by_disk = _by_disk(parts)
     tables: list[pd.DataFrame] = []
     for begun, name in sorted(by_disk):

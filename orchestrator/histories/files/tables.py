@@ -124,7 +124,7 @@ def _is_sound(table: pd.DataFrame) -> bool:
         values = table[name]
         if values.dtype.kind not in "if":
             continue
-        # So large a time would be read as one thousands of years ahead: it is of another unit.
+        # A time so large would be read as one thousands of years ahead: it is of another unit.
         if values.isna().any() or (values >= min(_UNITS)).any():
             return False
     return True

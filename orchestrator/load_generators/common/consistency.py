@@ -129,7 +129,7 @@ def restricted(
 
 def _columns_used(statement: str, condition: str) -> str:
     """The columns of a table that the statement uses: those with the prefix of its `condition`."""
-    # Not all of them, because PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows.
+    # Other columns are left out, because PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows.
     prefix = condition.split("_")[0]
     used = set(re.findall(rf"\b{prefix}_\w+", statement))
     return ", ".join(sorted(used))

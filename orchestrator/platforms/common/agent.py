@@ -147,7 +147,7 @@ class AgentMachine:
             self._wanted[path] = age
             if age > KEPT:
                 self._wanted.pop(path, None)
-        # If the question fails, nothing of the tick before is taken for this one's.
+        # Nothing of the tick before is taken for this one's if the question fails.
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._refreshed = self._read(*self._wanted)
 

@@ -107,7 +107,7 @@ def unpack(content: IO[bytes], target: Path, most_files: int = MOST_FILES) -> No
                 # The folder's own name, which stands before each, is left out.
                 file.name = member.name.partition("/")[2]
                 file.mode = 0o600  # the mode of all files that a campaign leaves
-                # All are looked at first: of an archive that is refused nothing is written.
+                # All members are looked at first: nothing is written of an archive that is refused.
                 files.append(tarfile.data_filter(file, str(target)))
             for file in files:
                 archive.extract(file, target, filter="data")

@@ -97,7 +97,7 @@ class Leftovers:
     ) -> None:
         """Removes the volumes that nothing holds any more, and stops the disk's server."""
         for volume in volumes:
-            # One that is still used is refused, and comes to its turn after its container.
+            # A volume that is still used is refused, and comes to its turn after its container.
             with suppress(APIError):
                 self._engine.patiently(partial(volume.remove, force=True))
                 swept.removed.append(f"volume {volume.name}")

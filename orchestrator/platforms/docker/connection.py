@@ -97,7 +97,8 @@ def connect(
         )
         api: Any = client.api
         _keep_alive(api)
-        # Else REQUESTS_CA_BUNDLE is believed, not the authority that has signed the certificate.
+        # REQUESTS_CA_BUNDLE would otherwise be believed, not the authority that has signed the
+        # certificate.
         api.trust_env = not api.base_url.startswith("https://")
         if through:
             reached = _of(through.host)
@@ -105,7 +106,7 @@ def connect(
             reached = reach(api.base_url)
         if api.base_url.startswith("http://") and not reached.is_local:
             lifecycle.require_asked_for("plain-tcp", _without_tls(host))
-        # Now the engine's own version, by which docker-py says what it may ask for.
+        # The engine's own version is set now, by which docker-py says what it may ask for.
         api._version = api._retrieve_server_version()
     return client, reached, host
 

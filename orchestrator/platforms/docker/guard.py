@@ -137,12 +137,12 @@ class VolumeGuard:
             self._make(_beat_name(self._engine.campaign))
             self._beside()
         except APIError as error:
-            # Not a missed beat that may come later: none will be taken any more.
+            # This is no missed beat that may come later: none will be taken any more.
             if error.status_code in (401, 403):
                 raise lifecycle.refused_beat("the Docker engine", error) from error
             raise
         finally:
-            # One that the engine answered late may have made them again.
+            # A beat that the engine answered late may have made them again.
             if self._is_given_back:
                 self._give_back()
 

@@ -54,7 +54,7 @@ class Networks:
         used_subnets = self._used_subnets(preferred)
         for text in (*preferred, *_SUBNETS):
             subnet = ipaddress.IPv4Network(text)
-            # None of IPv6 does.
+            # No network of IPv6 does.
             if any(subnet.overlaps(used) for used in used_subnets):
                 continue
             pools = IPAMConfig(pool_configs=[IPAMPool(subnet=text)])

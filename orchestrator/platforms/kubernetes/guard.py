@@ -130,7 +130,8 @@ class LeaseGuard:
     def _replace(self, lease: connection.Thing) -> None:
         """Refused with a conflict if it has changed since it was read."""
         new = self._lease()
-        # The version that was read: of two that take over a dead campaign's, one is refused.
+        # The version is the one that was read. One is refused of two that take over a dead
+        # campaign's.
         new["metadata"]["resourceVersion"] = lease["metadata"]["resourceVersion"]
         self._api.change(self._path, new)
 

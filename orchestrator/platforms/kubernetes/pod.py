@@ -124,7 +124,7 @@ class Pod:
                 raise_if_lost,
             )
         finally:
-            # Else the thread that reads it would wait for a command that nobody waits for.
+            # The thread that reads it would otherwise wait for a command that nobody waits for.
             if not in_time:
                 frames.cut()
 
@@ -245,8 +245,8 @@ class Pod:
             self.state()  # notes whether its machine is lost
         finally:
             self.forget()
-            # 0 only forgets the pod: its containers would still be ending. Of a machine that is
-            # lost nobody would ever say that they have.
+            # A grace of 0 only forgets the pod: its containers would still be ending. Nobody would
+            # ever say that they have if the machine is lost.
             if self._is_lost:
                 self.clear(0.0)
             else:
@@ -279,7 +279,7 @@ class Pod:
         self.ports = {port: forward.local_port for port, forward in forwarded}
         # The id stands after the runtime's name: `containerd://…`.
         self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
-        # One without a name in its network has the address that it got.
+        # A pod without a name in its network has the address that it got.
         self.address = spec.address or pod["status"].get("podIP")
 
     def _look(self) -> Thing | None:

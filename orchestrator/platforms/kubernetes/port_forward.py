@@ -105,7 +105,7 @@ def _carry(
 ) -> bytes | None:
     """Carries both ways until one ends. Returns what was sent if nothing listens. `channel`: of
     what comes; `to_there`: what is sent first."""
-    # One thread carries both ways, as TLS must not be used by two at once.
+    # The same thread carries both ways, as TLS must not be used by two at once.
     here.setblocking(False)
     to_here = b""
     unanswered: bytes | None = b""  # None: there was an answer

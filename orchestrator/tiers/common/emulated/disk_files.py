@@ -197,7 +197,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
         return
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
     for path in paths:
-        # One that stays is overwritten by the next load, or removed by `forget`.
+        # A file that stays is overwritten by the next load, or removed by `forget`.
         with suppress(errors.TierbenchError):
             _there(_node_of(path), "discard", _RUN, program, _REMOVE_S, world)
 

@@ -56,7 +56,7 @@ def need_kernel(
     """UnavailableError if a machine lacks one of `devices`, given with their kernel modules."""
 
     def look(machine: Machine) -> None:
-        # One after the other: its agent may just be starting.
+        # Devices are looked at one after the other: the machine's agent may just be starting.
         for device, module in devices:
             _require_device(device, module, machine)
 

@@ -87,7 +87,7 @@ def liftable(tier: Tier) -> tuple[str, ...]:
 
 def constant_latencies(tier: Tier) -> tuple[str, ...]:
     """The latencies of a tier that can be changed on a running disk."""
-    # One that is drawn comes from tables, which the server reads only when it starts.
+    # A latency that is drawn comes from tables, which the server reads only when it starts.
     if tier.latency.model:
         return ()
     return LATENCIES

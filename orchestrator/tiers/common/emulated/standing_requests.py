@@ -54,7 +54,7 @@ def prepared(
     if left:
         # Data in the cache stay the cache's, also where the path of the same file was given.
         own_image = left.disk.own_image
-        # Last: whatever is refused above leaves things as they were.
+        # The leftover is cleared last: whatever is refused above leaves things as they were.
         standing.clear(left, world)
     return standing.StandingDisk(
         name, str(at), tier, str(image), size_bytes, own_image, own_folder

@@ -12,7 +12,7 @@ from orchestrator.tiers.common.gate import expected
 from orchestrator.units import format_quantity, format_seconds
 
 _MOST = 1.05  # factor of the base rate: as much as a gate allows
-_BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
+_BLOCKS_BYTES = (4096, 262_144)  # blocks of the checks of IOPS and of bytes/s
 _STEPS = 60  # steps that empty a full bucket; no shorter than _SHORTEST_STEP_S
 _SHORTEST_STEP_S = 1.0
 # A disk that is fast for so many times its declared burst, and 10 s, has more than it declares.

@@ -393,7 +393,7 @@ def _rate(
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
     cap = expected.cap_per_s(tier, block_bytes)
     reach = expected.reach_per_s(tier, depth, rate.read_share)
-    # So few in flight cannot reach the cap, however fast the disk: the cap is not judged.
+    # Few I/Os in flight cannot reach the cap, however fast the disk: the cap is not judged.
     if cap is not None and reach is not None and reach < _REACHED * cap:
         return _out_of_reach(tier, rate, measured, block_bytes, depth)
     limit = rate.title

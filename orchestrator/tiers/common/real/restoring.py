@@ -236,7 +236,7 @@ def _by_command(
     """Runs the profile's `restore` for each disk, on which it finds our folder empty."""
     answers: dict[str, Any] = {}
     with ExitStack() as up:
-        # One command for each disk, in the order of the nodes: several nodes may be on one.
+        # Each disk has one command, in the order of the nodes: several nodes may be on one.
         for path in dict.fromkeys(where.values()):
             # The disk is checked before the command, which may mount it anew. The command must do
             # so at the disk that is meant.
