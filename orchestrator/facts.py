@@ -71,8 +71,8 @@ DoubtKind = Literal[
 # fmt: on
 
 
-# The three questions: what a factor does (`--vary`), which load a tier takes (`--sweep`), how all
-# serve one rate (`--latency-at`).
+# The questions are what a factor does (`--vary`) and which load a tier takes (`--sweep`). The third
+# is how all serve one rate (`--latency-at`).
 Question = Literal["factor", "load", "same rate"]
 
 
@@ -219,8 +219,8 @@ class DatabaseFacts(_Group):
     since_reset: Mapping[str, Any] = field(default_factory=dict)
     # The moment at which each checkpoint was complete (Unix seconds), if the database says so.
     checkpoints_s: Sequence[float] | None = None
-    # These two are given where a copy is nothing but its bytes. Node → payload that it has been
-    # given since its start; and how many bytes on a disk one of these takes.
+    # These two are given where a copy is nothing but its bytes. The first is node → payload that it
+    # has been given since its start. The second is how many bytes on a disk one of these takes.
     given_bytes: Mapping[str, Any] | None = None
     bytes_of_copy: float | None = None
 

@@ -168,7 +168,7 @@ class Workload:
     warm: bool = True
     # Whether it goes on behind the window until the disks are quiet.
     settle: bool = False
-    # Seconds from the window's begin to the loss of the last node, to be rebuilt; None: none is
+    # Seconds from the window's begin to the loss of the last node, to be rebuilt. None: none is
     # lost.
     lost_after_s: float | None = None
     # Disks that are slow for a time of the window.

@@ -56,7 +56,7 @@ def open_plain(file: Path, *, through_links: bool = False) -> int:
         if isinstance(error, PermissionError):
             raise _not_readable(file) from error
         raise
-    # The open file is looked at: it could be replaced between a look at the path and the opening.
+    # The open file is looked at. It could be replaced between a look at the path and the opening.
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         place = file

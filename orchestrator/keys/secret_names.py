@@ -6,7 +6,7 @@ import re
 
 HIDDEN = "***"
 
-# Words at the end of a name, as part of a pattern that does not tell letters' cases apart.
+# Words at the end of a name. The pattern that they are part of does not tell letters' cases apart.
 KINDS_OF_KEY = (
     "api|access|account|private|secret|storage|shared|subscription|signing|encryption"
     "|session"

@@ -284,7 +284,7 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     if not path or file not in texts:
         return mistake
     line = None
-    # The text is read again only where there is a mistake: reading each file twice would take twice
+    # The text is read again only where there is a mistake. Reading each file twice would take twice
     # as long.
     node: yaml.Node | None = yaml.compose(texts[file], yaml.SafeLoader)
     for part in path.split("."):

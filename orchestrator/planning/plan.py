@@ -116,7 +116,7 @@ def make_plan(
         raise _unknown_baseline(baseline, names)
     baseline = baseline or names[0]
     runs: list[Run] = []
-    # Probes come before the second of the baseline has a name here: it needs no probe of its own.
+    # Probes come before the second of the baseline has a name here. It needs no probe of its own.
     for probe in probes:
         for profile in names:
             runs.append(Run(0, profile, probe.name, 1))

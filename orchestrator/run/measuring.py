@@ -157,7 +157,7 @@ def _limits_in_force(
     world = here.world
     limits = here.mechanism.abilities.limits
     if limits is not None:
-        # Limits hold from now on: loading and starting are not measured and would be as slow as the
+        # Limits hold from now on. Loading and starting are not measured and would be as slow as the
         # tier.
         limits.enforce(tier, disks, world)
     yield

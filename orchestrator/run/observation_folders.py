@@ -17,7 +17,7 @@ from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment, format_seconds
 
 # A command of each night begins some seconds early or late. It would read only the end of an
-# observation that has less than this share of its time left. It would then report the night before.
+# observation with less than this share of its time left. It would then report the night before.
 _OVER_SHARE = 0.01
 
 

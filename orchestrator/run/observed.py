@@ -18,7 +18,7 @@ _FILE = "durations.json"
 _KEPT = 20
 # Beyond what was seen: other sizes, other neighbours.
 _ROOM = 1.5
-# Amounts are left out that are so many times less than the most seen: their time is mostly the
+# Amounts are left out that are so many times less than the most seen. Their time is mostly the
 # start.
 _MUCH = 4
 _Number = Annotated[float, Field(gt=0, lt=1e15)]
@@ -49,7 +49,7 @@ def learnt(cache: Path) -> dict[str, Pace]:
 
 def _span(times: Sequence[_Seen], most: float) -> Span:
     """How long one byte, or one time, takes at least and at most."""
-    # Small amounts are left out: they are mostly a start, and would make an hour's plan look like
+    # Small amounts are left out. They are mostly a start, and would make an hour's plan look like
     # ten.
     alike = [seen for seen in times if seen.amount >= most / _MUCH]
     one_s = [seen.took_s / seen.amount for seen in alike]

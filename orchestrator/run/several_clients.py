@@ -178,7 +178,8 @@ def _read_of_all(
             folder = out / name
         table, facts[name] = split_load.records(folder)
         tables.append(table)
-    # Transactions of several clients at one moment would otherwise be counted in two seconds.
+    # Transactions of several clients at one moment would otherwise be counted in two different
+    # seconds.
     shifts_s: list[float] = []
     for noted in notes.values():
         shifts_s.append(float(noted["shifted_s"]))

@@ -25,7 +25,7 @@ from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files
 
 # Seconds for what follows a window and still works when the load has ended. A thread that takes
-# longer is left alone: the next step need not wait for servers that do not answer.
+# longer is left alone. The next step need not wait for servers that do not answer.
 LATE_S = 60.0
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
 CLOCK_STEP_S = 0.5

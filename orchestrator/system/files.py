@@ -327,7 +327,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         if not plain_files.is_file(file) or file == record or name.startswith("."):
             continue
         status = file.stat()
-        # A file that was changed in the moment of the record may have its date, and is read again.
+        # A file changed in the moment of the record may have its date, and is read again.
         is_older = status.st_mtime_ns < since_ns
         if is_older and earlier.get(name, {}).get("bytes") == status.st_size:
             sums[name] = dict(earlier[name])

@@ -38,7 +38,7 @@ HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
 PUBLIC_FILE_BYTES = 4096 * _MIB
 _LINE_CHARACTERS = _MIB
 # The port on which YugabyteDB's tablet servers talk to each other. They hang up on anything else.
-# node_exporter has the same port by default, and cannot have it beside a tablet server:
+# node_exporter has the same port by default, and cannot have it beside a tablet server.
 # YugabyteDB's own examples use the other.
 TSERVER_RPC_PORT = 9100
 _NODE_EXPORTER_PORT = 9300

@@ -106,7 +106,7 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
         )
         if only_list or state["kept"]:
             return state
-        # The mark goes last: until now a program that is killed leaves a folder that is known as
+        # The mark goes last. Until now a program that is killed leaves a folder that is known as
         # ours.
         os.unlink(MARK, dir_fd=top)
         os.rmdir(folder)

@@ -349,7 +349,7 @@ def _fingerprints(
     campaign: Path, plan: Plan, remarks: _Remarks
 ) -> Iterator[dict[str, Any]]:
     """The fingerprint of each part, in their order; empty where it is missing or cut."""
-    # The first part has one, and each time that it was resumed.
+    # The first part has one fingerprint, and so has each time that it was resumed.
     for part in range(1, 2 + interruptions(plan)):
         file = campaign / fingerprint_name(part)
         read = partial(stored_json.facts, file, remarks.changed)

@@ -189,7 +189,7 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     tops.append(math.inf)
     total = 0.0
     for step, top in zip(steps, tops, strict=True):
-        # The price is made like a tax: each part of the quantity has the price of its own step.
+        # The price is made like a tax. Each part of the quantity has the price of its own step.
         inside = min(quantity, top) - step.above
         # Steps rise, so all later ones begin above the quantity too.
         if inside <= 0:

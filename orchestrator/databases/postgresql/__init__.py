@@ -165,7 +165,7 @@ class PostgreSQL(Database):
         """Waits until the primary answers and every standby has caught up; returns its version."""
         version = ""
         standbys = len(names) - 1
-        # The mark is what the primary had flushed a look before: under load no standby has all of
+        # The mark is what the primary had flushed a look before. Under load no standby has all of
         # it.
         upto = queries.NOW
 

@@ -154,7 +154,7 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
 
 def _wal_settings(spec: ClusterSpec) -> dict[str, str]:
     """Checkpoints by time, not by volume, and spread."""
-    # The size is so large that no checkpoint is due by volume: a quarter of the disk holds the log.
+    # The size is so large that no checkpoint is due by volume. A quarter of the disk holds the log.
     most_bytes = min(max(spec.size.disk_bytes // 4, 128 * _MIB), 64 * _GIB)
     senders = max(10, 2 * spec.nodes)
     return {

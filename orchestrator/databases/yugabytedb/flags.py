@@ -49,10 +49,10 @@ _MANY_SESSIONS_FROM_DISK_BYTES = 64 * 2**30
 
 # Seconds for which old versions of rows are kept. Reads longer than the default of 900 s end in
 # "Snapshot too old". ANALYZE and counts of large tables are such, and consistency checks.
-# YugabyteDB's own advice is a value above the time of the longest (issues 19586 and 27437: 1 to 4
-# h). Here it costs little space: loading changes no row, and a run begins with a copy. The longest
-# run, of 35 min, keeps 20 min of changes more than by default. Those shorter than 15 min keep the
-# same. `=900` in the profile gives the default back.
+# YugabyteDB's own advice is a value above the time of the longest (1 to 4 h; issues 19586 and
+# 27437). Here it costs little space: loading changes no row, and a run begins with a copy. The
+# longest run, of 35 min, keeps 20 min of changes more than by default. Those shorter than 15 min
+# keep the same. `=900` in the profile gives the default back.
 HISTORY_S = 4 * 3600
 
 # It runs in the foreground, because a container ends with its first process. Nothing else uses the

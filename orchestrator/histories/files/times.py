@@ -7,7 +7,7 @@ import pandas as pd
 
 from orchestrator.histories.files.texts import FormError
 
-# Two digits behind a time of the day are a zone; behind a year and a month they are a day.
+# Two digits behind a time of the day are a zone. Two behind a year and a month are a day.
 _ZONED = re.compile(r"(?:Z|[+-]\d\d:?\d\d|:\d\d(?:\.\d+)?[+-]\d\d)$")
 ISO_WITH_ZONE = (
     "write Z or +01:00 behind each time; iostat does with S_TIME_FORMAT=ISO before it"

@@ -315,7 +315,7 @@ class DockerPlatform:
             "cpu_quota": None,
             "cpu_shares": spec.cpu_shares,
             "mem_limit": spec.memory_bytes,
-            # The sum with swap is the same, so there is none: a node that swapped would measure
+            # The sum with swap is the same, so there is none. A node that swapped would measure
             # that disk.
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,

@@ -76,7 +76,7 @@ def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
     with suppress(OSError, ValueError):
         machine.refresh()
         all_processors, _, _ = machine.read("/proc/stat").partition("\n")
-        # The first eight fields of the line "cpu" count: guest time is already part of user and
+        # The first eight fields of the line "cpu" count. Guest time is already part of user and
         # nice (proc(5)).
         ticks = [float(text) for text in all_processors.split()[1:9]]
         # The fourth is idle, the fifth waits for a disk: in both the processor could have worked.

@@ -55,7 +55,7 @@ def change_all(
         for name in limits:
             if name in before:
                 had[name] = float(before[name])
-        # The change is kept before it is made: a kill in between leaves one that is noted and not
+        # The change is kept before it is made. A kill in between leaves one that is noted and not
         # made. The other way round it would be made and hidden.
         keep(container, "set", limits)
         try:

@@ -115,7 +115,7 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
     smallest, largest = _BLOCKS_BYTES
-    # Both rates are at their peaks with bytes/s ÷ IOPS as the block; fio takes multiples of 4 KiB.
+    # Both rates are at their peaks with bytes/s ÷ IOPS as the block. fio takes multiples of 4 KiB.
     multiples = burst.bytes_per_s // burst.iops // smallest
     # Beyond 256 KiB a provider counts a request as several I/Os.
     return (min(max(multiples * smallest, smallest), largest),)
