@@ -398,7 +398,7 @@ class Cluster:
     # One for each node that takes SQL.
     endpoints: tuple[Endpoint, ...]
     network: str
-    # What its database keeps of it for later calls, and its generators'.
+    # The database's notes on the cluster for later calls, which its generators read too.
     handle: Any = field(default=None, repr=False, compare=False)
     # Whether its planner gains if loads analyze.
     analyze: bool = True

@@ -30,7 +30,7 @@ _BESIDE_HOST = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")
 COARSE_S = 15.0
 LOOK_S = 5.0
 
-Pieces = tuple[int, float]  # how many pieces, and the seconds of each
+Pieces = tuple[int, float]  # the number of pieces, and the seconds of each
 Look = Callable[[Mapping[str, int]], None]
 
 

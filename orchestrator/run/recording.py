@@ -30,7 +30,7 @@ from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files, store
 
-_HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its host
+_HOST_FAILED = "tierdisk: "  # the begin of the disk server's words about its host
 
 
 @contextmanager

@@ -229,7 +229,7 @@ def _given_up(
         try:
             yield
         except psycopg.Error as error:
-            # Libpq says only that the server closed a connection, also if we cut it..
+            # libpq says only that the server closed a connection, also if we cut it.
             if not cut.is_set():
                 raise
             waited = f"no answer within {limit_s:g} s: the connection was cut"

@@ -19,8 +19,8 @@ _MARKS = {
 }
 # sysstat prints numbers as the locale does: `4,97` stands where JSON needs `4.97`.
 _DECIMAL_COMMA = re.compile(r'"\s*:\s*-?\d+,\d+\s*[,}]')
-# Iostat before 11.7.1, and that of 12.1.4, leaves a comma behind a bracket. It does where -y leaves
-# out its first record (sysstat issues 128, 163, 222)..
+# iostat before 11.7.1, and that of 12.1.4, leaves a comma behind a bracket. It does where -y leaves
+# out its first record (sysstat issues 128, 163, 222).
 _COMMA_FIRST = re.compile(r"\[\s*,")
 # Closes the list of entries, the host, the hosts, `sysstat` and the whole.
 _END_OF_SYSSTAT = "]}]}}"

@@ -45,8 +45,8 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
-    # Sysbench silently uses the last of two equal options. It cannot know which of its options a
-    # script ignores. So both kinds are refused before anything starts..
+    # sysbench silently uses the last of two equal options. It cannot know which of its options a
+    # script ignores. So both kinds are refused before anything starts.
     script = workload.script
     taken = keys(script)
     yield from options.mistakes(workload, taken, __package__)

@@ -40,8 +40,8 @@ def mistakes_in(
     if upstream is None:
         upstream = not os.environ.get(IMAGE_VARIABLE)
     script = workload.script
-    # Oltp_common.lua of 1.0.20 lets every script take every option, also those that it never reads.
-    # sysbench silently uses the last of two equal options. Both are refused..
+    # oltp_common.lua of 1.0.20 lets every script take every option, also those that it never reads.
+    # sysbench silently uses the last of two equal options. Both are refused.
     taken: Mapping[str, tuple[str, ...]] = {}
     if upstream:
         taken = keys(script)

@@ -26,8 +26,8 @@ _GATE_CPU = "100m"
 _GATE_MEMORY = "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
-# more by 0.15, and on Docker, where all containers count alike, by 0.05.
-# CPU requests by role
+# more by 0.15, and on Docker, where all containers count alike, by 0.05. Requests are given by
+# role.
 SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}
 
 
