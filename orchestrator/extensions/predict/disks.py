@@ -306,16 +306,14 @@ def _binding(
     """The machine's limits, if both disks together could reach them."""
     if machine is None:
         return None
-    both = disk.limits.plus(log.limits)
-    ios_fit = _at_most(both.total_iops, machine.total_iops)
-    bytes_fit = _at_most(both.bytes_per_s, machine.bytes_per_s)
+    # While there is credit both disks may be at their peaks, above what their bases add up to.
+    data_ios, data_bytes = disk.rates()
+    log_ios, log_bytes = log.rates()
+    ios_fit = data_ios.peak + log_ios.peak <= (machine.total_iops or math.inf)
+    bytes_fit = data_bytes.peak + log_bytes.peak <= (machine.bytes_per_s or math.inf)
     if ios_fit and bytes_fit:
         return None
     return machine
-
-
-def _at_most(value: int | None, limit: int | None) -> bool:
-    return (value or math.inf) <= (limit or math.inf)
 
 
 def _measured(gate: Gate | None, of_log: bool) -> dict[str, float]:

@@ -205,6 +205,18 @@ def test_a_machine_holds_both_disks_back_where_it_lets_less_through(
     assert (both.together is not None) is binds
 
 
+@pytest.mark.parametrize(("full_pct", "binds"), [(100.0, True), (0.0, False)])
+def test_a_machine_holds_back_disks_that_burst_together(
+    full_pct: float, binds: bool
+) -> None:
+    """Their bases of 1,600 fit through 2,000, their peak with credit of 3,500 does not."""
+    burst = Burst(3_500, None, 1_800.0, full_pct)
+    data = replace(build_tier("premium"), limits=Limits(1_100, burst=burst))
+    log = replace(build_tier("premium"), limits=Limits(500))
+    both = disk_of(replace(data, wal=log), machine=Limits(2_000))
+    assert (both.together is not None) is binds
+
+
 def test_a_batch_of_writes_delays_the_reads_behind_it() -> None:
     """Of fifty I/Os that come at once at 1,100 a second the last waits for 45 ms."""
     one, many = (
