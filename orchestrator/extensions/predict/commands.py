@@ -1,7 +1,7 @@
 """`tierbench predict`: what a run on one tier says of the other tiers of the catalog.
 `tierbench advise`: which of them are the cheapest to meet an SLO, and which to measure next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -97,19 +97,13 @@ def advise(
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next. It
     looks at one disk, several striped to one, and a second one for the log."""
-    hour = None
-    if observed:
-        readings = histories.read(observed, app.progress.warn)
-        hour = observation_results.busiest_hour(demands(readings))
     clauses = parse(slo, "--slo")
+    hour = _busiest_hour(app, observed)
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results, hour)
+    # What no run can tell of is refused before the catalog is simulated.
     predictor.check(clauses)
-    offers = Offers(app.root, predictor, clauses)
-    rows = tier or offers.rows(size)
-    unbounded = list(offers.predictions(rows, may_skip=not tier))
-    if not tier:
-        unbounded += offers.with_log_disks(rows, unbounded)
+    unbounded = _layouts(Offers(app.root, predictor, clauses), tier, size)
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     cell = measured_cell(campaign, predictor.measured, name)
     chosen = worth_measuring(predictions)
@@ -120,6 +114,26 @@ def advise(
         cell, answer, predictions, tuple(clauses), bool(tier), commands
     )
     documents.show(app, _advice_as_json(predicted), document(predicted), *commands)
+
+
+def _busiest_hour(app: App, observed: Path | None) -> Hour | None:
+    """The load of an observation's busiest hour, if there is one."""
+    if observed is None:
+        return None
+    readings = histories.read(observed, app.progress.warn)
+    return observation_results.busiest_hour(demands(readings))
+
+
+def _layouts(
+    offers: Offers, named_rows: Sequence[str] | None, size: str | None
+) -> list[Prediction]:
+    """Predictions of the disks that somebody named; else of the catalog's, alone and with a second
+    disk for the log."""
+    if named_rows:
+        return list(offers.predictions(named_rows, may_skip=False))
+    rows = offers.rows(size)
+    alone = list(offers.predictions(rows, may_skip=True))
+    return alone + offers.with_log_disks(rows, alone)
 
 
 def _advice_as_json(predicted: Predicted) -> dict[str, object]:
