@@ -167,6 +167,15 @@ class NeighbourTier:
 
 
 @dataclass(frozen=True)
+class DecidingFigure:
+    """The figure that ruled tiers out: by its limit, if `is_clause`, else by the margin."""
+
+    metric: str
+    scope: str
+    is_clause: bool
+
+
+@dataclass(frozen=True)
 class Decision:
     """Which tier to buy for a workload, or None if the evidence does not carry one."""
 
@@ -175,8 +184,10 @@ class Decision:
     reason: str
     monthly_cost: float | None = None
     currency: str | None = None
-    # What decided: a criterion's title, a clause of the SLO, or empty.
+    # What decided, in words: a criterion's title, a clause of the SLO, or empty.
     criterion: str = ""
+    # The same as a record; None if no single figure decided.
+    decided_by: DecidingFigure | None = None
     slo: tuple[str, ...] = ()  # its clauses
     offers: tuple[Offer, ...] = ()  # every tier with figures, from cheap to dear
     dearer: NeighbourTier | None = None  # the steps to the neighbours in price

@@ -9,8 +9,9 @@ from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
 from orchestrator.analysis.answers.phrases import first_sentence, money
 from orchestrator.analysis.answers.record import Answer, PartAnswer
-from orchestrator.analysis.conclusions import Decision, Offer
+from orchestrator.analysis.conclusions import DecidingFigure, Decision, Offer
 from orchestrator.design import factors
+from orchestrator.metrics import METRICS
 
 # A tier is called faster only from here on: it is the usual margin.
 _FASTER_FROM = 1.05
@@ -144,7 +145,7 @@ def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
         return
     for decision in asked.verdict.decisions:
         # A criterion with a limit is a clause: too many transactions of the tier fail.
-        if _is_refused(decision, offer.tier) and "<" in decision.criterion:
+        if _is_refused(decision, offer.tier) and _is_upper_limit(decision.decided_by):
             yield f"{offer.tier} costs less and misses {decision.criterion}"
             return
 
@@ -282,14 +283,18 @@ class _Advantage:
         return f"in {self.subject} {self.tier} is {times} times as fast{by_what} as"
 
 
-def _is_criterion(metric: str, criterion: str) -> bool:
-    """Whether a decision's criterion, such as `average New-Order latency`, is of the metric."""
-    words = criterion.split()
-    if metric == LATENCY_AVG:
-        return words[:1] == ["average"] and "latency" in words
-    if metric == LATENCY_P99:
-        return words[:1] == ["p99"] and "latency" in words
-    return "latency" not in words
+def _is_upper_limit(figure: DecidingFigure | None) -> bool:
+    """Whether a clause decided that the figure has to stay below."""
+    if figure is None or not figure.is_clause:
+        return False
+    return METRICS[figure.metric].direction == "lower"
+
+
+def _shows(metric: str, figure: DecidingFigure | None) -> bool:
+    """Whether the metric shows by what it was decided: a latency that was compared, else rates."""
+    if figure is None or figure.is_clause or figure.metric not in _LATENCIES:
+        return metric not in _LATENCIES
+    return metric == figure.metric
 
 
 def _times(advantage: _Advantage) -> float:
@@ -306,7 +311,7 @@ def _advantages(
         if factors.subject(load) != decision.workload:
             continue
         for metric in asked.figures.compared_metrics(load.name).values():
-            if not _is_criterion(metric, decision.criterion):
+            if not _shows(metric, decision.decided_by):
                 continue
             mean = asked.figures.cell(tier, load.name, metric)
             others_mean = asked.figures.cell(other, load.name, metric)

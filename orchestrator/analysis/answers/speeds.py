@@ -129,7 +129,15 @@ def _times_as_fast(change_pct: float, delta: Delta) -> float | None:
 
 
 def in_words(comparison: SpeedComparison) -> str:
-    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`."""
+    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`; with what a proof lacks."""
+    claim = claim_in_words(comparison)
+    if comparison.lacks:
+        return f"{claim}: {comparison.lacks}"
+    return claim
+
+
+def claim_in_words(comparison: SpeedComparison) -> str:
+    """The comparison without what a proof lacks."""
     if comparison.word == "serves the rate":
         return f"{comparison.faster} serves the rate asked for, {comparison.slower} does not"
     if comparison.word != "faster":
@@ -171,8 +179,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
         yield f"{units.listed(alike)} {verb} as fast as {comparisons[0].baseline}"
     for comparison in others:
         # The picture beside it has the interval.
-        claim, _, _ = in_words(replace(comparison, times_low=None)).partition(": ")
-        yield claim
+        yield claim_in_words(replace(comparison, times_low=None))
 
 
 def _times_in_short(faster: Sequence[SpeedComparison]) -> Iterator[str]:
@@ -202,9 +209,5 @@ def _span(comparison: SpeedComparison) -> str:
 def _undecided_in_words(comparison: SpeedComparison) -> str:
     tiers = units.listed([comparison.baseline, comparison.contender])
     if comparison.word == "alike":
-        text = f"{tiers} are as fast as each other"
-    else:
-        text = f"no proven difference between {tiers}"
-    if not comparison.lacks:
-        return text
-    return f"{text}: {comparison.lacks}"
+        return f"{tiers} are as fast as each other"
+    return f"no proven difference between {tiers}"

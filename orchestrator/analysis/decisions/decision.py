@@ -195,6 +195,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         monthly_cost,
         candidate.currency,
         criterion=reason.criterion,
+        decided_by=reason.decided_by,
         offers=offered,
         dearer=offers.neighbour(candidate, +1, contest),
         cheaper=offers.neighbour(candidate, -1, contest),

@@ -4,9 +4,10 @@ The rules are in `contests`, `offers` and `decision`; nothing is decided here. W
 the reason is in `remarks`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from orchestrator.analysis.conclusions import DecidingFigure
 from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest
@@ -25,10 +26,12 @@ class Reason:
     """Why a tier is named, or why it is not.
 
     `criterion`: what decided, which is a criterion's title, a clause of the SLO, or empty.
+    `decided_by`: the same as a record; None if no single figure decided.
     """
 
     criterion: str
     text: str
+    decided_by: DecidingFigure | None = None
 
 
 def why_none(contest: Contest) -> str:
@@ -54,14 +57,14 @@ def why(candidate: Candidate, contest: Contest) -> Reason:
 def _why_within_margins(candidate: Candidate, contest: Contest) -> Reason:
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_refusal(loser, candidate, contest) for loser in losers]
-    criterion = _criterion_of_the_last(proofs)
-    # Tiers that do not serve the rate are no candidates, so that no comparison refuses them.
-    if contest.overload.always and not proofs:
-        criterion = SERVED
     text = _named(candidate, contest)
     if proofs:
         text += ": " + "; ".join(proof.text for proof in proofs)
-    return Reason(criterion, text)
+        return _decided_by_the_last(proofs, text)
+    # Tiers that do not serve the rate are no candidates, so that no comparison refuses them.
+    if contest.overload.always:
+        return Reason(SERVED, text)
+    return Reason("", text)
 
 
 def _why_with_slo(candidate: Candidate, contest: Contest) -> Reason:
@@ -71,14 +74,14 @@ def _why_with_slo(candidate: Candidate, contest: Contest) -> Reason:
     kept = listed([str(test) for test in tests])
     text = f"{candidate.name} is the {which(candidate, contest)} proven to meet {kept}"
     texts = [text, *(miss.text for miss in misses)]
-    return Reason(_criterion_of_the_last(misses), "; ".join(texts))
+    return _decided_by_the_last(misses, "; ".join(texts))
 
 
-def _criterion_of_the_last(reasons: Sequence[Reason]) -> str:
-    """The criterion of the last one, which is of the dearest tier passed over."""
+def _decided_by_the_last(reasons: Sequence[Reason], text: str) -> Reason:
+    """A reason with what decided the last one, which is of the dearest tier passed over."""
     if not reasons:
-        return ""
-    return reasons[-1].criterion
+        return Reason("", text)
+    return replace(reasons[-1], text=text)
 
 
 def which(candidate: Candidate, contest: Contest) -> str:
@@ -163,7 +166,9 @@ def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Re
         if comparison.other is winner:
             shown = comparison
             break
-    return Reason(shown.criterion.title, str(shown))
+    criterion = shown.criterion
+    figure = DecidingFigure(criterion.metric, criterion.scope, is_clause=False)
+    return Reason(criterion.title, str(shown), figure)
 
 
 def _missed(loser: Candidate, contest: Contest) -> Reason:
@@ -171,7 +176,9 @@ def _missed(loser: Candidate, contest: Contest) -> Reason:
     # The clauses of the SLO first, because they are what was asked for.
     tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
     missed = next(test for test in tests if test.missed)
-    return Reason(format_objective(missed.objective), f"{loser.name} misses {missed}")
+    clause = missed.objective
+    figure = DecidingFigure(clause.metric, clause.scope, is_clause=True)
+    return Reason(format_objective(clause), f"{loser.name} misses {missed}", figure)
 
 
 def _none_enough(contest: Contest) -> str:

@@ -8,7 +8,12 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
 from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
-from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.analysis.conclusions import (
+    CellSummary,
+    DecidingFigure,
+    Decision,
+    Offer,
+)
 from orchestrator.design import disk_matrix
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import NEW_ORDER
@@ -147,9 +152,8 @@ def _settled_by(index: ReportIndex, subject: str) -> str:
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
     for comparison in _comparisons(index, workload):
-        # The text after the colon is why nothing is proven, which the tables say.
-        claim, _, _ = speeds.in_words(comparison).partition(": ")
-        yield claim
+        # Why nothing is proven is in the tables.
+        yield speeds.claim_in_words(comparison)
 
 
 def _measured_once(index: ReportIndex, workload: str) -> str:
@@ -258,23 +262,18 @@ def _decision(index: ReportIndex, workload: str) -> Decision | None:
 
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     """What decided: a latency where the criterion is one, else the rate."""
-    # The criterion is a title, `p99 latency`, without an SLO; a clause reads `p99 < 50 ms`.
-    words = decision.criterion.split()
-    if "latency" in words and words[0] == "p99":
-        return _LATENCIES["latency_p99_s"]
-    if "latency" in words:
-        return _LATENCIES["latency_avg_s"]
+    by = decision.decided_by
+    if by is not None and not by.is_clause and by.metric in _LATENCIES:
+        return _LATENCIES[by.metric]
     # NOPM could not be held against a limit in transactions/s.
     if _is_asked_in_transactions(load):
         return drawn_rate("throughput_per_s")
     # A limit is drawn only beside the figure that it limits: of the same type of transactions.
     for clause in load.slo:
-        is_clause = format_objective(clause) == decision.criterion
-        if (
-            is_clause
-            and clause.metric in _LATENCIES
-            and _stands_for(index, load, clause)
-        ):
+        clause_figure = DecidingFigure(clause.metric, clause.scope, is_clause=True)
+        if by != clause_figure or clause.metric not in _LATENCIES:
+            continue
+        if _stands_for(index, load, clause):
             return _LATENCIES[clause.metric]
     return drawn_rate(index.throughput_metric(load.name))
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis import overload
+from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.figures.transactions import COMMITTED, Window
@@ -18,6 +19,8 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import cards
 from orchestrator.run import same_rate
 from tests import loads
 from tests.fakes import transaction_table
@@ -208,6 +211,20 @@ def test_at_one_rate_latency_ranks() -> None:
         "enough",
         "enough",
     ]
+
+
+def test_how_the_criterion_is_worded_changes_no_answer_and_no_picture() -> None:
+    figures = [(1000.0, 0.03), (1000.0, 0.01), (1000.0, 0.01)]
+    campaign = campaign_of(dict(zip(TIERS, figures, strict=True)))
+    verdict = judge(campaign)
+    (decision,) = verdict.decisions
+    reworded = replace(decision, criterion="time until an answer, mean")
+    other = replace(verdict, decisions=(reworded,), answer=None)
+    brief = campaign_answer(campaign, other).brief
+    assert "is 3.00 times as fast by average latency as" in brief.why
+    picture = cards.picture(ReportIndex(campaign, other), decision.workload)
+    assert picture is not None
+    assert picture.title.startswith("average latency, ms of each tier")
 
 
 def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
