@@ -198,6 +198,8 @@ class Decision:
     # What would decide it, or tell whether a cheaper tier would do: `it takes 6 to 14 more
     # repetitions, 2 to 4 h; at stake 12 USD a month`.
     settled_by: str = ""
+    # Whether more repetitions of the same kind are expected to.
+    repetitions_settle: bool = False
     # Tiers that would be preferred to the one named, and open.
     cheaper_open: tuple[str, ...] = ()
     confidence_pct: float = 90.0  # confidence of all intervals

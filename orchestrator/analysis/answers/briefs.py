@@ -328,8 +328,8 @@ def _next(asked: Asked, answer: Answer) -> str:
     for part in answer.parts:
         if part.proof in ("open", "proven, cheaper open"):
             # More repetitions decide nothing if there is much noise, or if a machine was the limit.
-            takes = settled_by(asked, part.subject)
-            if "more repetition" in takes and "less noise" not in takes:
+            decision = asked.decision(part.subject)
+            if decision is not None and decision.repetitions_settle:
                 return _UNTIL_DECIDED
     return ""
 

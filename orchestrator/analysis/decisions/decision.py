@@ -137,12 +137,17 @@ def _none_named(contest: Contest) -> Decision:
     margins = remarks.least_margins(offered)
     if margins:
         reason = f"{reason}. {margins}"
-    settled_by = ""
+    settled_by = reasons.NOTHING
     # The first would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
         settled_by = reasons.settled_by(candidate, contest)
     return Decision(
-        contest.workload, None, reason, offers=offered, settled_by=settled_by
+        contest.workload,
+        None,
+        reason,
+        offers=offered,
+        settled_by=settled_by.text,
+        repetitions_settle=settled_by.by_repetitions,
     )
 
 
@@ -180,7 +185,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     margins = remarks.least_margins(cheaper)
     texts = [reason.text, margins, *remarks.remarks(candidate, contest)]
     still_open = _cheaper_and_open(candidate, contest)
-    settled_by = ""
+    settled_by = reasons.NOTHING
     for tier in still_open[:1]:
         settled_by = reasons.settled_by(tier, contest)
     names = [tier.name for tier in still_open]
@@ -202,7 +207,8 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         without_prices=remarks.without_prices(candidate, contest),
         moot=moot(candidate, contest, contest.slo),
         cheaper_open=(*names, *offers.absent_and_cheaper(candidate, contest)),
-        settled_by=settled_by,
+        settled_by=settled_by.text,
+        repetitions_settle=settled_by.by_repetitions,
     )
 
 

@@ -13,6 +13,7 @@ from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.decisions.preference import declared_limits
+from orchestrator.analysis.decisions.what_it_takes import WhatItTakes
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.units import format_quantity, gathered, listed
@@ -233,14 +234,17 @@ def _in_doubt(comparison: Comparison) -> str:
     return str(comparison)
 
 
-_HELD_BACK = "this machine was the limit, so what the disk could do was not measured"
+_HELD_BACK = WhatItTakes(
+    "this machine was the limit, so what the disk could do was not measured"
+)
+NOTHING = WhatItTakes("")
 
 
-def settled_by(candidate: Candidate, contest: Contest) -> str:
+def settled_by(candidate: Candidate, contest: Contest) -> WhatItTakes:
     """What would settle an open tier, and what is at stake; empty if repetitions do not."""
     # What bars a tier stays, however often its runs are repeated.
     if contest.barred(candidate):
-        return ""
+        return NOTHING
     # However often this machine is the limit, the disk's part in it stays unknown.
     if contest.slo and candidate.cause in HARNESS_CAUSES:
         return _HELD_BACK
@@ -251,14 +255,16 @@ def settled_by(candidate: Candidate, contest: Contest) -> str:
             _worst(_unsure(candidate, contest)), contest
         )
     stake = what_it_takes.at_stake(candidate, contest)
-    return "; ".join(text for text in (takes, stake) if text)
+    text = "; ".join(text for text in (takes.text, stake) if text)
+    return replace(takes, text=text)
 
 
-def _furthest_clause(candidate: Candidate, contest: Contest) -> str:
+def _furthest_clause(candidate: Candidate, contest: Contest) -> WhatItTakes:
     """What is said of the clause that is furthest from being met."""
     tests = contest.proof.objectives[candidate.name]
     if any(test.is_lacking for test in tests):
-        return "measure for longer, so that every run has the figure"
+        longer = "measure for longer, so that every run has the figure"
+        return WhatItTakes(longer)
     # All clauses must hold, so the furthest from a proof tells what it takes.
     worst = max(tests, key=attrgetter("p_value"))
     return what_it_takes.of_objective(worst, candidate, contest)
@@ -280,7 +286,7 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     missed = [_missed(loser, contest).text for loser in losers]
     more = settled_by(candidate, contest)
     unproven = f"whether {candidate.name} meets {unsure} is not proven"
-    return "; ".join([*missed, unproven, more])
+    return "; ".join([*missed, unproven, more.text])
 
 
 # ------------------------------------------------------------------ what is asked of a tier

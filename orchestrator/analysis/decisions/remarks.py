@@ -62,7 +62,7 @@ def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
         why = "declares less"
     open_cheaper = _open(names, why)
     if cheaper:
-        takes = settled_by(cheaper[0], contest)
+        takes = settled_by(cheaper[0], contest).text
         open_cheaper = ": ".join(text for text in (open_cheaper, takes) if text)
     return [open_cheaper, _open(rest, "costs the same")]
 

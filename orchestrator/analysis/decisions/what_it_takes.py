@@ -4,6 +4,7 @@ How many is a range, because the noise is known from a few values only: by the i
 its standard deviation in 80 % of all campaigns."""
 
 import math
+from dataclasses import dataclass
 from functools import partial
 
 from orchestrator.analysis.decisions.candidates import Candidate, in_common
@@ -13,13 +14,28 @@ from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.statistics import repetitions_needed, stats
 from orchestrator.units import counted
 
-_MORE = "more repetitions are needed"
+
+@dataclass(frozen=True)
+class WhatItTakes:
+    """What would prove a claim, or the contrary.
+
+    `by_repetitions`: whether more repetitions of the same kind are expected to.
+    """
+
+    text: str
+    by_repetitions: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_MORE = WhatItTakes("more repetitions are needed", by_repetitions=True)
 _LESS_NOISE = (
     "less noise decides it: `--windows many`, longer windows, no other work beside"
 )
 
 
-def of_comparison(unsure: Comparison, contest: Contest) -> str:
+def of_comparison(unsure: Comparison, contest: Contest) -> WhatItTakes:
     """What would prove a comparison, or the contrary, at the noise seen so far."""
     pairs = in_common(unsure.candidate, unsure.other, unsure.criterion)
     count = len(pairs.candidate)
@@ -27,10 +43,12 @@ def of_comparison(unsure: Comparison, contest: Contest) -> str:
         return _MORE
     # The difference seen is taken for the true one; on logarithms, as its interval is.
     room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
-    return _words(unsure.ratio, count, room, contest)
+    return _repetitions(unsure.ratio, count, room, contest)
 
 
-def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) -> str:
+def of_objective(
+    test: ObjectiveTest, candidate: Candidate, contest: Contest
+) -> WhatItTakes:
     """What a proof of a clause of an SLO would take."""
     values = (candidate.measured or {}).get(test.objective, ())
     # Shares of failures may be zero, which has no logarithm: only that more are needed is known.
@@ -38,7 +56,7 @@ def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) ->
     if not test.value or not is_above_zero:
         return _MORE
     room = abs(math.log(test.value / test.objective.limit))
-    return _words(stats.geometric_mean(values), len(values), room, contest)
+    return _repetitions(stats.geometric_mean(values), len(values), room, contest)
 
 
 def at_stake(candidate: Candidate, contest: Contest) -> str:
@@ -67,13 +85,15 @@ def _instead(candidate: Candidate, contest: Contest) -> Candidate | None:
 # ------------------------------------------------------------------ how many
 
 
-def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
+def _repetitions(
+    ratio: stats.Ratio, done: int, room: float, contest: Contest
+) -> WhatItTakes:
     """`done`: repetitions so far."""
     if done < 2:
         return _MORE
     # The spread of two values tells next to nothing of the noise.
     if done < repetitions_needed.LEAST_FOR_A_RANGE:
-        return "a third repetition tells how many more it takes"
+        return WhatItTakes("a third repetition tells how many more it takes")
     confidence_of = partial(_confidence, contest)
     needed = repetitions_needed.repetitions_range(ratio, done, room, confidence_of)
     if needed.least is None:
@@ -86,16 +106,17 @@ def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
     if least == most:
         many = counted(most, "more repetition")
     parts = [f"it takes {many}", contest.effort.in_words(least, most)]
-    return ", ".join(part for part in parts if part)
+    text = ", ".join(part for part in parts if part)
+    return WhatItTakes(text, by_repetitions=True)
 
 
-def _hopeless() -> str:
+def _hopeless() -> WhatItTakes:
     most = repetitions_needed.MAX_REPETITIONS
     too_many = f"more than {most} repetitions would be needed at this noise"
-    return f"{too_many}; {_LESS_NOISE}"
+    return WhatItTakes(f"{too_many}; {_LESS_NOISE}")
 
 
-def _perhaps_hopeless(least: int, contest: Contest) -> str:
+def _perhaps_hopeless(least: int, contest: Contest) -> WhatItTakes:
     """The range has no end, as few values may hide much noise."""
     parts = [
         f"it takes {least} or more repetitions, perhaps above {repetitions_needed.MAX_REPETITIONS}"
@@ -103,7 +124,7 @@ def _perhaps_hopeless(least: int, contest: Contest) -> str:
     time = contest.effort.in_words(least, least)
     if time:
         parts.append(f"at least {time}")
-    return f"{', '.join(parts)}; {_LESS_NOISE}"
+    return WhatItTakes(f"{', '.join(parts)}; {_LESS_NOISE}")
 
 
 def _confidence(contest: Contest, repetitions: int) -> float:

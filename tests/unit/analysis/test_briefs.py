@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.answers.record import Brief
+from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
@@ -60,6 +62,19 @@ def test_where_none_is_proven_enough_nothing_is_to_be_bought() -> None:
     assert brief.next_step == (
         "Add `--until decided` to the command: it repeats what is open."
     )
+
+
+def test_how_it_is_worded_what_settles_it_changes_no_next_step() -> None:
+    campaign = build_campaign(repetitions=4, noise_pct=12.0, frames=False)
+    verdict = judge(campaign)
+    decisions: list[Decision] = []
+    for decision in verdict.decisions:
+        decisions.append(replace(decision, settled_by="measure that again"))
+    reworded = replace(verdict, decisions=tuple(decisions), answer=None)
+    brief = campaign_answer(campaign, reworded).brief
+    assert "measure that again" in brief.how_sure
+    assert brief.next_step == brief_of(campaign).next_step
+    assert "--until decided" in brief.next_step
 
 
 def test_one_run_of_each_proves_nothing() -> None:

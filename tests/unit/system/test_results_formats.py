@@ -44,6 +44,7 @@ def in_format_2(judged: Path) -> str:
         assert decision.pop("moot") == []
         assert decision.pop("missed") == {}
         assert decision.pop("settled_by") is not None
+        assert decision.pop("repetitions_settle") is not None
         decided_by = decision.pop("decided_by")
         assert (decided_by is None) == (decision["criterion"] == "")
     for cause in content["bottlenecks"]:
