@@ -5,6 +5,7 @@ One table, so that a metric is named the same in records, tables, charts and ver
 import math
 from dataclasses import dataclass
 
+from orchestrator import units
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Direction, Measurement
 
@@ -55,6 +56,14 @@ INTERVAL_COLUMNS = (
     "errors",
 )
 SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
+
+
+def value_in_words(metric: str, value: float) -> str:
+    """`41.2 ms`, `25,000 NOPM`: a value of a metric of METRICS with its unit."""
+    unit = METRICS[metric].unit
+    if unit == "1/min":
+        return units.format_quantity(value, "NOPM")
+    return units.format_quantity(value, unit)
 
 
 def measured(name: str, value: float, scope: str = "all") -> Measurement:

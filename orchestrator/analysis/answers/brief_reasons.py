@@ -11,7 +11,9 @@ from orchestrator.analysis.answers.phrases import first_sentence, money
 from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.conclusions import DecidingFigure, Decision, Offer
 from orchestrator.design import factors
-from orchestrator.metrics import METRICS
+from orchestrator.design.slo import format_objective
+from orchestrator.metrics import METRICS, value_in_words
+from orchestrator.model import Objective
 
 # A tier is called faster only from here on: it is the usual margin.
 _FASTER_FROM = 1.05
@@ -43,18 +45,26 @@ def _nearest(asked: Asked, answer: Answer) -> str:
         decision = asked.decision(part.subject)
         if decision is None or not asked.is_met_by_none(part.subject):
             continue
-        for objective in decision.slo:
-            offer = _nearest_to(decision, objective)
+        for clause in _clauses(asked, part.subject):
+            offer = _nearest_to(decision, clause)
             if offer is None:
                 continue
             for result in offer.slo:
-                if result.objective == objective:
+                if result.objective == format_objective(clause):
                     price = _for_price(offer)
                     return f"{offer.tier} comes nearest: {result.measured}{price}"
     return ""
 
 
-def _nearest_to(decision: Decision, objective: str) -> Offer | None:
+def _clauses(asked: Asked, subject: str) -> tuple[Objective, ...]:
+    """The SLO of a workload; none of the loads of a sweep, which has no offers."""
+    for load in asked.campaign.plan.workloads:
+        if load.name == subject:
+            return load.slo
+    return ()
+
+
+def _nearest_to(decision: Decision, clause: Objective) -> Offer | None:
     """The offer that comes nearest to this clause.
 
     None if one of the tiers does not miss the clause, or has no figure of it.
@@ -63,14 +73,14 @@ def _nearest_to(decision: Decision, objective: str) -> Offer | None:
     for offer in decision.offers:
         for result in offer.slo:
             is_missed = result.word == "missed" and result.value is not None
-            if result.objective == objective and is_missed:
+            if result.objective == format_objective(clause) and is_missed:
                 values[offer.tier] = result.value or 0.0
     # One tier is the nearest only if all have figures and miss the clause.
     if len(values) < len(decision.offers):
         return None
-    # A clause with "<" is an upper limit: there the least figure comes nearest.
+    # Below an upper limit the least figure comes nearest.
     best = max(values.values())
-    if "<" in objective:
+    if METRICS[clause.metric].direction == "lower":
         best = min(values.values())
     for offer in decision.offers:
         if values[offer.tier] == best:
@@ -252,10 +262,15 @@ def _clause_missed(asked: Asked, tier: str) -> str:
         # A tier that this machine held back misses a clause, and nothing is proven.
         if offer is None or offer.standing != "not enough":
             continue
+        missed: dict[str, float] = {}
         for result in offer.slo:
-            if result.word == "missed":
-                mean, _, _ = result.measured.partition(" (")
-                return f"{result.objective} ({mean})"
+            if result.word == "missed" and result.value is not None:
+                missed[result.objective] = result.value
+        for clause in _clauses(asked, decision.workload):
+            words = format_objective(clause)
+            if words in missed:
+                mean = value_in_words(clause.metric, missed[words])
+                return f"{words} ({mean})"
     return ""
 
 

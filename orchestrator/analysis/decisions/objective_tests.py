@@ -5,7 +5,7 @@ Each is a one-sided test on the mean of repetitions: geometric, or of shares ari
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator import metrics, units
+from orchestrator import metrics
 from orchestrator.analysis.conclusions import ObjectiveResult, ObjectiveWord
 from orchestrator.analysis.decisions.candidates import FAILED, Candidate
 from orchestrator.analysis.decisions.levels import ONE_SIDED, SHOWN
@@ -44,10 +44,7 @@ class ObjectiveTest:
         return f"{mean} ({self._in_words(self.low)} to {self._in_words(self.high)})"
 
     def _in_words(self, value: float) -> str:
-        unit = metrics.METRICS[self.objective.metric].unit
-        if unit == "1/min":
-            return units.format_quantity(value, "NOPM")
-        return units.format_quantity(value, unit)
+        return metrics.value_in_words(self.objective.metric, value)
 
     def result(self, level: float) -> ObjectiveResult:
         """`level`: at which it is met."""

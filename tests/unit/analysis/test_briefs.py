@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.conclusions import Decision
@@ -112,6 +114,25 @@ def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
     assert brief.next_step == (
         "Measure a faster tier or a larger cluster, or relax the SLO."
     )
+
+
+@pytest.mark.parametrize(
+    ("clause", "why"),
+    [
+        ("nopm > 12000", "premium-v2 costs less and misses nopm > 12000 (11,508 NOPM)"),
+        (
+            "p99 < 1 ms",
+            "ultra comes nearest: 123 ms (121 ms to 125 ms), for 780.00 USD",
+        ),
+    ],
+)
+def test_a_clause_that_is_missed_has_the_figure_in_its_unit(
+    clause: str, why: str
+) -> None:
+    """Of a rate and of a latency, where less is nearer."""
+    campaign = build_campaign(workloads=["tpcc"], frames=False)
+    asked = asked_for(campaign, clause)
+    assert brief_of(asked).why.startswith(why)
 
 
 def test_of_several_workloads_it_says_whose_slo_none_meets() -> None:
