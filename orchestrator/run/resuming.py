@@ -241,7 +241,7 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")
     # Tables are made anew below, so only the raw files must be as they were written.
-    wrong = [text for text in differences if text.startswith("raw/")]
+    wrong = [str(difference) for difference in differences if difference.is_raw]
     if wrong:
         raise LoadError(", ".join(wrong))
     if not store.has_samples(folder):

@@ -19,6 +19,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -358,27 +359,45 @@ def recorded_checksums(record: Path) -> Checksums:
     return {}
 
 
-def differences(record: Path) -> Iterator[str]:
-    """Which files are not as `record` beside them says, in words."""
+@dataclass(frozen=True)
+class FileDifference:
+    """A file that is not as its run's record says. `name`: as recorded, such as `raw/log.txt`."""
+
+    name: str
+    text: str
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether it is what a load generator wrote, from which tables can be made anew."""
+        return self.name.startswith("raw/")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def differences(record: Path) -> Iterator[FileDifference]:
+    """Which files are not as `record` beside them says."""
     for name, recorded in recorded_checksums(record).items():
         # The record may be somebody else's work, and name any file of the user.
         if not _is_below(name):
-            yield f"{name!r} is no file of this run"
+            yield FileDifference(name, f"{name!r} is no file of this run")
             continue
         file = record.parent / name
         try:
             present = _checksum(file)
         except CutError as error:
-            yield error.what
+            yield FileDifference(name, error.what)
             continue
         except OSError as error:
-            yield f"{name} is missing or cannot be read: {error.strerror}"
+            missing = f"{name} is missing or cannot be read: {error.strerror}"
+            yield FileDifference(name, missing)
             continue
         if present["bytes"] < recorded["bytes"]:
             left = present["bytes"]
-            yield f"{name} was cut: {left} of {recorded['bytes']} bytes are there"
+            cut = f"{name} was cut: {left} of {recorded['bytes']} bytes are there"
+            yield FileDifference(name, cut)
         elif present["sha256"] != recorded["sha256"]:
-            yield f"{name} was changed after its run"
+            yield FileDifference(name, f"{name} was changed after its run")
 
 
 def _is_below(name: str) -> bool:

@@ -72,10 +72,11 @@ def _check_files(folder: Path) -> Iterator[Check]:
         sums = files.recorded_checksums(record)
         if sums:
             count = counted(len(sums), "file")
+            unlike = [str(difference) for difference in files.differences(record)]
             yield Check(
                 f"runs/{record.parent.name}",
                 f"{count} held against the checksums of record.json",
-                list(files.differences(record)),
+                unlike,
             )
 
 

@@ -31,11 +31,27 @@ def test_what_was_cut_changed_or_lost_is_named(tmp_path: Path) -> None:
     )
     (tmp_path / "raw/two.bin").write_bytes(bytes(1000))
     (tmp_path / "raw/three.bin").unlink()
-    assert list(files.differences(record)) == [
+    assert [str(unlike) for unlike in files.differences(record)] == [
         "raw/one.bin was cut: 600 of 1000 bytes are there",
         "raw/three.bin is missing or cannot be read: No such file or directory",
         "raw/two.bin was changed after its run",
     ]
+
+
+def test_a_raw_file_is_told_by_its_name_however_it_is_said_what_is_wrong(
+    tmp_path: Path,
+) -> None:
+    """Of a pipe the words begin with its whole path: a run was then read as if it were whole."""
+    record = tmp_path / "record.json"
+    (tmp_path / "raw").mkdir()
+    raw = tmp_path / "raw/one.bin"
+    raw.write_bytes(b"measured")
+    record.write_text(json.dumps({"files": files.checksums(tmp_path, record)}))
+    raw.unlink()
+    os.mkfifo(raw)
+    (unlike,) = files.differences(record)
+    assert unlike.is_raw
+    assert str(unlike).startswith(str(raw)), "as it was said before"
 
 
 def test_a_record_of_an_earlier_release_or_one_that_was_cut_has_no_checksums(
