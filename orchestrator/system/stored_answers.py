@@ -77,7 +77,7 @@ def observation(folder: Path) -> Entry:
     began_s = _began_s(folder.name)
     file = folder / FACTS
     if not file.is_file():
-        question = "Which disks would have carried it?"
+        question = "Which disks would have carried this load?"
         return Entry(
             folder.name,
             began_s,

@@ -227,7 +227,7 @@ _OPEN: Mapping[ProofWord, str] = {
 
 def _how_sure(asked: Asked, answer: Answer) -> str:
     if answer.is_example:
-        return "not at all: a measured campaign says here what it proves"
+        return "not at all: nothing was measured"
     texts = [*_proven(asked, answer.parts), *_what_settles_cheaper(asked, answer)]
     for proof, word in _OPEN.items():
         subjects = _unsettled(asked, answer, proof)

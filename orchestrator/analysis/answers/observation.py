@@ -113,13 +113,16 @@ def _sureness(observed: AnsweredObservation, seconds_command: str) -> Sureness:
         return Sureness("observed", text, tolerance_share=share, details=(allowed,))
     # Also of seconds, where the disk seems to have been at its limit while they were read.
     word: SurenessWord = "cannot be told from these readings"
+    why = "the observed disk may have been the limit"
+    if observed.apart_s:
+        why = "readings are too far apart"
     if observed.apart_s >= _MINUTE_S:
         word = "cannot be told from minutes"
     return Sureness(
         word,
         f"{sentence(advice)} {text}",
         tolerance_share=share,
-        headline=word,
+        headline=f"no disk can be named yet: {why}",
         details=(allowed,),
     )
 

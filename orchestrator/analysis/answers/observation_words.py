@@ -43,8 +43,16 @@ def _parameters(written: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for parameter in written.split(","):
         key, _, value = parameter.strip().partition("=")
-        values[key] = _GLUED.sub(r"\1 \2", value)
+        values[key] = _GLUED.sub(_apart, value)
     return values
+
+
+def _apart(figure: re.Match[str]) -> str:
+    """`4,000 G`, of the `4000G` with which `4000GiB` begins."""
+    digits, unit = figure.groups()
+    if digits.isdigit():
+        digits = f"{int(digits):,}"
+    return f"{digits} {unit}"
 
 
 def caps_in_words(caps: Sequence[RateCap]) -> str:

@@ -2,6 +2,7 @@
 that rests on. Pure."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from orchestrator.analysis.decisions import remarks
 from orchestrator.analysis.decisions.candidates import Candidate
@@ -17,6 +18,9 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics import looks
 from orchestrator.model import Doubt
 from orchestrator.units import counted, format_quantity, gathered, listed
+
+_Obstacle = Literal["not enough", "open", "not at one level"]
+
 
 # ------------------------------------------------------------------ why
 
@@ -46,7 +50,7 @@ def why(
         if contests[0].no_prices:
             which = "tier with the lowest declared limits"
         text = f"{tier.name} is the {which} proven enough for {workloads}"
-    why_not = [_why_not(other.name, contests) for other in passed_over]
+    why_not = _why_not(passed_over, contests)
     if why_not:
         return f"{text}: {'; '.join(why_not)}"
     return text
@@ -67,15 +71,41 @@ def _no_answer_for(workloads: str, unanswered: Sequence[str]) -> str:
     return f"{none}: {listed(unanswered)} {have} no answer"
 
 
-def _why_not(tier: str, contests: Sequence[Contest]) -> str:
+def _why_not(tiers: Sequence[Candidate], contests: Sequence[Contest]) -> list[str]:
+    """Why none of them is named; tiers with the same reason share its clause."""
+    by_reason: dict[tuple[_Obstacle, str], list[str]] = {}
+    for tier in tiers:
+        reason = _obstacle(tier.name, contests)
+        by_reason.setdefault(reason, []).append(tier.name)
+    clauses: list[str] = []
+    for (obstacle, workloads), names in by_reason.items():
+        clauses.append(_in_words(obstacle, workloads, names))
+    return clauses
+
+
+def _obstacle(tier: str, contests: Sequence[Contest]) -> tuple[_Obstacle, str]:
+    """What keeps the tier from being named, and the workloads in which it does."""
     refused_by = refusing(tier, contests)
     if refused_by:
-        return f"{tier} is not enough for {listed(refused_by)}"
+        return "not enough", listed(refused_by)
     unsure = with_standing(tier, contests, "open")
     if unsure:
-        return f"whether {tier} is enough for {listed(unsure)} is open"
+        return "open", listed(unsure)
     # Each claim may hold alone, but those of all tiers share one level.
-    return f"{tier} is proven enough for each, and not yet for all at one level"
+    return "not at one level", ""
+
+
+def _in_words(obstacle: _Obstacle, workloads: str, tiers: Sequence[str]) -> str:
+    """`whether premium-v2 and ultra are enough for tpcc is open`."""
+    are = "is"
+    if len(tiers) > 1:
+        are = "are"
+    names = listed(tiers)
+    if obstacle == "open":
+        return f"whether {names} {are} enough for {workloads} is open"
+    if obstacle == "not enough":
+        return f"{names} {are} not enough for {workloads}"
+    return f"{names} {are} proven enough for each, and not yet for all at one level"
 
 
 # ------------------------------------------------------------------ what it rests on

@@ -196,15 +196,14 @@ def _brief(
         why = str(near)
     next_step = "Measure a faster disk, or relax the SLO."
     if chosen:
-        prices = [priced_in_words(prediction) for prediction in chosen]
-        what = f"worth measuring: {'; '.join(prices)}"
+        what = f"worth measuring: {_priced_together(chosen)}"
         disks = "The cheapest that are"
         figures = ""
         if len(chosen) == 1:
             disks = "The cheapest that is"
             figures = f", with {units.listed(_figures_in_words(chosen[0]))}"
         why = f"{disks} predicted to meet {units.listed(list(slo))}{figures}."
-        next_step = "Measure that: the box for the ticket (`-o md`) has the commands."
+        next_step = "Measure in a campaign: with `-o md` this command prints how."
     how_sure = "Predicted, not measured."
     chances: list[str] = []
     for prediction in chosen:
@@ -260,16 +259,34 @@ def chance_in_words(prediction: Prediction) -> str:
     return words
 
 
+def _priced_together(predictions: Sequence[Prediction]) -> str:
+    """Disks with their prices. What prices are for stands once, if it is the same for all."""
+    coverages = {_coverage(prediction) for prediction in predictions}
+    if len(coverages) > 1:
+        return "; ".join(priced_in_words(prediction) for prediction in predictions)
+    disks = "; or ".join(_priced(prediction) for prediction in predictions)
+    return f"{disks}{coverages.pop()}"
+
+
 def priced_in_words(prediction: Prediction) -> str:
     """`azure/P30 for 405.51 USD a month (disks and machines of your 3 nodes)`."""
+    return f"{_priced(prediction)}{_coverage(prediction)}"
+
+
+def _priced(prediction: Prediction) -> str:
+    """`azure/P30 for 405.51 USD a month`."""
     disk = specified(prediction.tier)
-    price = prediction.price
-    if price is None:
+    if prediction.price is None:
         return disk
-    words = f"{disk} for {phrases.monthly(price)}"
-    if price.nodes is None:
-        return words
-    return f"{words} ({price.covers} of your {units.counted(price.nodes, 'node')})"
+    return f"{disk} for {phrases.monthly(prediction.price)}"
+
+
+def _coverage(prediction: Prediction) -> str:
+    """` (disks and machines of your 3 nodes)`; empty where the price is of one disk, or none is."""
+    price = prediction.price
+    if price is None or price.nodes is None:
+        return ""
+    return f" ({price.covers} of your {units.counted(price.nodes, 'node')})"
 
 
 def _steps(names: str, commands: Sequence[str]) -> list[NextStep]:

@@ -130,6 +130,10 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
     # The text after a comma there is detail.
     gist, _, _ = takes.partition(",")
     if takes and gist not in brief_text and takes not in claim:
+        # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
+        if part.cheaper_open:
+            would_do = f"whether {units.listed(part.cheaper_open)} would do is open"
+            takes = f"{would_do}: {takes}"
         texts.append(takes)
     return "; ".join(texts)
 

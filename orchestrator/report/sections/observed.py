@@ -80,7 +80,7 @@ def document(
         observed, command, misses, seconds_command, remarks
     )
     return Document(
-        title="Which disks would have carried it",
+        title="Which disks would have carried this load?",
         subtitle=_subtitle(observed),
         status=answer.sureness.word,
         status_text=" ".join(answer.sureness.details),

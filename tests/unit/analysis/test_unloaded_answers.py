@@ -16,6 +16,7 @@ from orchestrator.analysis.answers.observation import (
 from orchestrator.analysis.answers.observation_words import (
     band_in_words,
     percent_in_words,
+    specified,
 )
 from orchestrator.analysis.answers.record import (
     DiskOutlook,
@@ -50,6 +51,7 @@ from tests.catalog import CATALOG
 from tests.simulated_demand import pieces, seconds_of, summed
 
 GIB = 2**30
+TOO_FAR_APART = "No disk can be named yet: readings are too far apart"
 HOUR_BEGIN_S = 1_750_000_000 // 3600 * 3600
 SECONDS = seconds_of("bursts of 10 s", 5, 7200, mean=600.0)
 PIECES = pieces(SECONDS, 24, 180)
@@ -165,6 +167,12 @@ def test_where_the_observed_disk_was_at_its_cap_the_brief_says_so() -> None:
     )
 
 
+def test_a_size_of_thousands_is_read_as_rates_are() -> None:
+    words = specified("aws/gp2:size=4000GiB,throughput=1200MB/s")
+    assert words == "aws/gp2 (4,000 GiB, 1,200 MB/s)"
+    assert specified("aws/gp3:size=2.5TiB") == "aws/gp3 (2.5 TiB)"
+
+
 def test_of_several_disks_the_first_line_has_names_and_prices_and_the_reason_their_shapes() -> (
     None
 ):
@@ -221,7 +229,7 @@ def test_from_minutes_alone_no_disk_is_named_and_the_next_step_is_to_read_second
     minutes = observed(LARGE, demand=MINUTES)
     line = "tierbench observe --profile ours.yaml --last 1h"
     answer = observation_answer(minutes, "", [], line)
-    assert answer.brief.what == "Cannot be told from minutes"
+    assert answer.brief.what == TOO_FAR_APART
     assert answer.brief.why == (
         "A disk is at its cap for seconds, and these are sums of 60 s."
     )
@@ -251,7 +259,7 @@ def test_of_a_managed_server_the_next_step_is_what_its_provider_can_be_asked(
 ) -> None:
     minutes = observed(LARGE, demand=replace(MINUTES, device=storage))
     answer = observation_answer(minutes, "", [], "")
-    assert answer.brief.what == "Cannot be told from minutes"
+    assert answer.brief.what == TOO_FAR_APART
     assert answer.brief.next_step.lower() == instead.lower()
     assert answer.next_steps == ()
 
@@ -407,6 +415,12 @@ def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:
         DiskOutlook("azure/P20", MonthlyPrice(73.0, "USD", "disks", 3), chance=0.6),
     )
     assert part.why == ("Worth measuring: azure/P30 and azure/P20.",)
+    # What the prices are for is the same, and stands once.
+    assert answer.brief is not None
+    assert answer.brief.what == (
+        "Worth measuring: azure/P30 for 135.00 USD a month; or azure/P20 for 73.00 USD a month "
+        "(disks of your 3 nodes)"
+    )
     assert [(step.kind, step.command) for step in answer.next_steps] == [
         ("describe", "tierbench init a"),
         ("describe", "tierbench init b"),

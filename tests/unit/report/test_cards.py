@@ -141,3 +141,15 @@ def test_what_an_slo_asks_for_is_shaded_in_the_place_of_the_margin() -> None:
 def test_one_profile_has_no_picture() -> None:
     alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
     assert cards.picture(ReportIndex(alone, judge(alone)), "tpcc") is None
+
+
+def test_what_would_settle_a_cheaper_tier_says_which_tier_is_meant() -> None:
+    campaign = build_campaign(workloads=["point-select", "tpcc"], frames=False)
+    verdict = judge(campaign)
+    decisions = []
+    for decision in verdict.decisions:
+        # Other words than the brief's, which the card does not say again.
+        decisions.append(replace(decision, settled_by="measure for longer"))
+    index = ReportIndex(campaign, replace(verdict, decisions=tuple(decisions)))
+    lines = cards.answers(index, with_pictures=True)[1].lines
+    assert lines[0].endswith("whether premium-v2 would do is open: measure for longer.")
