@@ -116,14 +116,18 @@ def price(stated: Price | None) -> str:
 
 
 _BEFORE_UNIT = re.compile(
-    r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)"
+    r"(?<=\d) (?=[%×]|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)"
 )
+
+
+_AFTER_SIGN = re.compile(r"(?<=[<>×±]) (?=\d)")
 
 
 def unbroken(text: str) -> str:
     """The text with unbreakable spaces between a number and its sign or unit."""
     # A line that ends behind a number would part it from its unit.
-    joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
+    joined = text.replace("n = ", "n\u00a0=\u00a0")
+    joined = _AFTER_SIGN.sub("\u00a0", joined)
     return _BEFORE_UNIT.sub("\u00a0", joined)
 
 

@@ -206,14 +206,15 @@ def _brief(
         next_step = "Measure in a campaign: with `-o md` this command prints how."
     how_sure = "Predicted, not measured."
     chances: list[str] = []
+    # None is chosen whose chance is not known.
     for prediction in chosen:
-        chance = chance_in_words(prediction)
-        if len(chosen) > 1:
-            chance = f"{specified(prediction.tier)} {chance}"
-        if prediction.chance is not None:
-            chances.append(chance)
+        chances.append(chance_in_words(prediction))
     if chances:
-        how_sure = f"{how_sure} Chance to meet the SLO: {', '.join(chances)}."
+        # Disks have long names, which stand in the first line.
+        which = ""
+        if len(chances) > 1:
+            which = ", in the order above"
+        how_sure = f"{how_sure} Chance to meet the SLO{which}: {units.listed(chances)}."
     how_sure = " ".join([how_sure, *doubts_in_words(chosen or predictions)])
     return Brief(
         phrases.sentence(what).removesuffix("."),

@@ -421,6 +421,9 @@ def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:
         "Worth measuring: azure/P30 for 135.00 USD a month; or azure/P20 for 73.00 USD a month "
         "(disks of your 3 nodes)"
     )
+    assert "Chance to meet the SLO, in the order above: 95 % and 60 %." in (
+        answer.brief.how_sure
+    )
     assert [(step.kind, step.command) for step in answer.next_steps] == [
         ("describe", "tierbench init a"),
         ("describe", "tierbench init b"),

@@ -156,3 +156,10 @@ def test_page_escapes_what_tools_said(index: ReportIndex) -> None:
     page = draw(_hostile(index))
     assert page.count("<script>") == 2  # what draws the cards, and what copies
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_a_limit_keeps_its_sign_and_a_layout_its_count() -> None:
+    """A line may not end between `>` and the number, nor between a count and its disk."""
+    assert wording.unbroken("misses nopm > 4000") == "misses nopm >\u00a04000"
+    assert wording.unbroken("2 × 125 GiB") == "2\u00a0×\u00a0125\u00a0GiB"
+    assert wording.unbroken("7.99 ms ± 4.7 %") == "7.99\u00a0ms ±\u00a04.7\u00a0%"
