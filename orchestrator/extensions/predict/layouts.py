@@ -62,9 +62,9 @@ def with_log_disks(
     with `wal`.
     """
     chances = {prediction.tier: prediction.chance or 0.0 for prediction in alone}
-    useful_logs = _undominated(log_rows)
+    useful_logs = _undominated([log for log in log_rows if _has_latencies(log)])
     ceilings = _cheapest_likely(data_rows, chances)
-    for row in sorted(data_rows, key=_monthly):
+    for row in sorted(filter(_has_latencies, data_rows), key=_monthly):
         logs = [log for log in useful_logs if _may_stand_beside(row, log)]
         # A log's disk only adds to the price of what is likely enough alone.
         if not logs or chances.get(row.name, 0.0) >= LIKELY:
@@ -108,6 +108,14 @@ def _is_cheaper(row: Row, log: Row, ceiling: float | None) -> bool:
 def _may_stand_beside(row: Row, log: Row) -> bool:
     """Both are sold by one provider, in one currency, so that a machine can have both."""
     return row.provider == log.provider and row.price.currency == log.price.currency
+
+
+def _has_latencies(row: Row) -> bool:
+    """Whether somebody says how long an I/O of it takes: without that it cannot be simulated."""
+    latency = row.tier.latency
+    if latency.model is not None:
+        return True
+    return bool(latency.read_s and latency.write_s)
 
 
 def _undominated(rows: Sequence[Row]) -> list[Row]:

@@ -126,8 +126,9 @@ class Offers:
         """What the machine lets through to the disks of data and log together."""
         if vm is None or tier.wal is None:
             return None
-        row, _, _ = tier.name.partition(":")
-        return through(self._catalog.vm(vm), row, tier.count + 1)
+        # A machine may limit each type by itself, and the name of a layout has two of them.
+        data_type = tier.origin.catalog_type
+        return through(self._catalog.vm(vm), data_type, tier.count + 1)
 
 
 def _bytes_of_its_disk(tier: Tier) -> int:

@@ -50,6 +50,7 @@ class Chances:
 
     @property
     def alone(self) -> list[Prediction]:
+        """What is predicted of disks without one for the log."""
         return [_prediction(name, chance) for name, chance in self._chances.items()]
 
 
@@ -163,3 +164,13 @@ def test_a_dearer_log_is_named_only_where_it_raises_the_chance() -> None:
     )
     layouts = found(chances, quicker, QUICK_LOG, SLOW_LOG, data=(SMALL,))
     assert layouts == ["azure/P15+wal=azure/ultra"]
+
+
+def test_disks_of_which_nobody_says_a_latency_are_left_out() -> None:
+    """One of them ended the whole search with an error."""
+    silent_tier = replace(SLOW_LOG.tier, latency=Latencies())
+    silent_log = replace(SLOW_LOG, name="azure/S4", tier=silent_tier)
+    silent_data = replace(LARGE, tier=silent_tier)
+    chances = Chances({})
+    found(chances, silent_log, QUICK_LOG, data=(SMALL, silent_data))
+    assert chances.asked == ["azure/P15+wal=azure/ultra"]
