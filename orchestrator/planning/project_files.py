@@ -273,9 +273,14 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
 
 
 def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None]:
-    row, _, parameters = text.partition(":")
-    changes = [key for key in parameters.split(",") if key]
+    row, changes = row_and_keys(text)
     return tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+
+
+def row_and_keys(text: str) -> tuple[str, list[str]]:
+    """`azure/premium-v2:size=64GiB,iops=3000` → the row, and `key=value` of each key."""
+    row, _, keys = text.partition(":")
+    return row, [key for key in keys.split(",") if key]
 
 
 def keys_and_values(changes: Sequence[str]) -> dict[str, str]:

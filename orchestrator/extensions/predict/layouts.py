@@ -62,9 +62,11 @@ def with_log_disks(
     with `wal`.
     """
     chances = {prediction.tier: prediction.chance or 0.0 for prediction in alone}
-    useful_logs = _undominated([log for log in log_rows if _has_latencies(log)])
+    useful_logs = _undominated(log_rows)
     ceilings = _cheapest_likely(data_rows, chances)
-    for row in sorted(filter(_has_latencies, data_rows), key=_monthly):
+    for row in sorted(data_rows, key=_monthly):
+        if not _has_latencies(row):
+            continue
         logs = [log for log in useful_logs if _may_stand_beside(row, log)]
         # A log's disk only adds to the price of what is likely enough alone.
         if not logs or chances.get(row.name, 0.0) >= LIKELY:
@@ -119,9 +121,12 @@ def _has_latencies(row: Row) -> bool:
 
 
 def _undominated(rows: Sequence[Row]) -> list[Row]:
-    """From cheap to dear, without those that a cheaper one equals or beats in everything."""
+    """From cheap to dear, without those that a cheaper one equals or beats in everything, and those
+    of an unknown latency."""
     kept: list[Row] = []
     for row in sorted(rows, key=_monthly):
+        if not _has_latencies(row):
+            continue
         if not any(_beats(cheaper, row) for cheaper in kept):
             kept.append(row)
     return kept

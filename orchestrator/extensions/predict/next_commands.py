@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.results import Results
+from orchestrator.planning.project_files import row_and_keys
 from orchestrator.report.sections import method
 from orchestrator.tier import LOG_DISK_SIGN
 
@@ -44,7 +45,7 @@ def commands_that_measure(
 def init_command(profile: str, prediction: Prediction) -> str:
     """The command that writes a profile of that tier: its row, its machine and its keys."""
     data, _, log = prediction.tier.partition(LOG_DISK_SIGN)
-    row, keys = _row_and_keys(data)
+    row, keys = row_and_keys(data)
     words = ["tierbench", "init", profile, "--tier", row]
     if prediction.machine:
         words += ["--vm", prediction.machine]
@@ -54,15 +55,9 @@ def init_command(profile: str, prediction: Prediction) -> str:
     return shlex.join(words)
 
 
-def _row_and_keys(text: str) -> tuple[str, list[str]]:
-    """`azure/premium-v2:size=64GiB,iops=3000` → the row, and `key=value` of each key."""
-    row, _, keys = text.partition(":")
-    return row, [key for key in keys.split(",") if key]
-
-
 def _log_key(text: str) -> str:
     """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
-    row, keys = _row_and_keys(text)
+    row, keys = row_and_keys(text)
     if not keys:
         return f"wal={row}"
     pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
