@@ -21,7 +21,6 @@ from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, parquet
-from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment
 
 EXPORTER_PATH = "/metrics?collect[]=diskstats&collect[]=time"
@@ -108,22 +107,24 @@ def observe(
     """
     now_s = clock.now()
     begun_s = observation_folders.begun_s(folder)
+    # A failure counts only before the first reading. Later it is a gap, and may come back.
     if begun_s is None:
+        failure = _first_failure(collectors, disks, now_s)
+        if failure is not None:
+            return {failure: 1}
+        # An exporter may take a while. The folder's name and the end have to be of one moment:
+        # otherwise the next command would find some time left, and go on in a night that is over.
+        now_s = clock.now()
         begun_s = now_s
     end_s = begun_s + length_s
     if end_s <= now_s:
         raise _is_over(folder, end_s)
-    # A failure counts only before the first reading. Later it is a gap, and may come back.
-    if not live(folder):
-        failure = _first_failure(collectors, disks, now_s)
-        if failure is not None:
-            return {failure: 1}
     reader = _DiskReader(folder, disks, machines, clock, collectors, look, Counter())
     if not pieces:
-        with reader.reading(1.0):
+        with reader.reading(1.0, now_s):
             reader.wait_until(end_s)
         return reader.misses
-    with reader.reading(COARSE_S):
+    with reader.reading(COARSE_S, now_s):
         for piece in _pieces(begun_s, length_s, pieces):
             reader.read_piece(piece)
         reader.wait_until(end_s)
@@ -177,15 +178,15 @@ class _DiskReader:
         is left of it."""
         self.wait_until(piece.begin_s)
         if piece.end_s > self.clock.now():
-            with self.reading(1.0):
+            with self.reading(1.0, self.clock.now()):
                 self.wait_until(piece.end_s)
 
     @contextmanager
-    def reading(self, every_s: float) -> Iterator[None]:
-        """Reads so often meanwhile, into a folder of its own."""
+    def reading(self, every_s: float, begin_s: float) -> Iterator[None]:
+        """Reads so often meanwhile, from this Unix time on, into a folder of its own."""
         # The name tells `begun_s` when the observation began, and of which interval the
-        # readings are.
-        name = f"{self.clock.now():.0f}-{every_s:.0f}"
+        # readings are. Rounded to seconds, it could tell of a beginning half a second too late.
+        name = f"{begin_s:.3f}-{every_s:.0f}"
         folder = files.make_folder(self.folder, "samples", name)
         with sampling(
             self.disks, self.collectors, self.clock, self.machines, every_s, folder

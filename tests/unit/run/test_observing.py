@@ -24,6 +24,7 @@ from orchestrator.parts import Collector
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine
+from orchestrator.run import observation_folders
 from orchestrator.run.observing import EXPORTER_PATH, observe, of_disks
 from orchestrator.run.readings import Readings
 from orchestrator.system import observation_files
@@ -148,7 +149,24 @@ def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
     read(tmp_path, counting, clock)
     assert clock.now() == BEGIN_S + 3600
     folders = {file.parent.name for file in observation_files.live(tmp_path)}
-    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}-1"}
+    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.3f}-1"}
+
+
+def test_no_time_is_left_of_one_that_is_over_although_its_first_page_took_a_while(
+    tmp_path: Path,
+) -> None:
+    """Where some was left, the same command went on in it instead of reading anew."""
+    clock = MadeUpClock(BEGIN_S + 0.6)
+
+    def slow(url: str, timeout_s: float) -> str:
+        if clock.now() == BEGIN_S + 0.6:
+            clock.sleep(2.0)
+        return counting(url, timeout_s)
+
+    assert not read(tmp_path, slow, clock)
+    begun_s = observation_folders.begun_s(tmp_path)
+    assert begun_s is not None
+    assert begun_s + 3600 <= clock.now()
 
 
 def test_a_folder_whose_time_is_over_is_not_read_into(tmp_path: Path) -> None:
@@ -266,7 +284,7 @@ def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(
         observe(folder, disks, 24 * 3600.0, clock, reading, pieces=(24, 60.0))
         assert clock.now() == BEGIN_S + 24 * 3600.0
         names = {file.parent.name for file in observation_files.live(folder)}
-        assert f"{BEGIN_S:.0f}-15" in names  # and the rest of the time
+        assert f"{BEGIN_S:.3f}-15" in names  # and the rest of the time
         return sorted(float(name[:-2]) for name in names if name.endswith("-1"))
 
     first = np.array(begins(tmp_path / "first"))
