@@ -9,8 +9,8 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.design import factors, used_profiles
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Plan, Run, Workload
-from orchestrator.planning import plan
 from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
+from tests.plans import planned
 
 STEADY = (0.996, 1.0, 1.004)  # of the repetitions
 Figures = Callable[[Run, Workload], Sequence[Measurement]]
@@ -39,15 +39,8 @@ def build(
 ) -> Results:
     """`failed`: tiers whose runs all failed."""
     tiers = [build_profile(name) for name in profiles]
-    made = plan.make_plan(
-        "test",
-        tiers,
-        workloads,
-        repetitions=repetitions,
-        seed=1,
-        scale="laptop",
-        margin_pct=5.0,
-        latency_at_pct=latency_at_pct,
+    made = planned(
+        tiers, workloads, repetitions, scale="laptop", latency_at_pct=latency_at_pct
     )
     return Results(
         "test", made, {}, tuple(_run(one, made, figures, failed) for one in made.runs)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from orchestrator.design import disk_matrix
 from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Workload
 from orchestrator.planning.durations import timed
-from orchestrator.planning.plan import make_plan
+from orchestrator.planning.plan import (
+    DiskChecks,
+    Judging,
+    Repeats,
+    RunMatrix,
+    make_plan,
+)
 from tests.tiers import a_tier
+
+NO_FURTHER_CHECKS = DiskChecks()
 
 
 def a_profile(name: str = "premium", nodes: int = 1) -> Profile:
@@ -35,23 +44,41 @@ def a_workload(name: str = "point-select") -> Workload:
     )
 
 
+def planned(
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    repetitions: int = 1,
+    *,
+    scale: str = "smoke",
+    seed: int = 1,
+    aa: bool = False,
+    baseline: str | None = None,
+    latency_at_pct: float | None = None,
+    disk_checks: DiskChecks = NO_FURTHER_CHECKS,
+    platform: str = "",
+) -> Plan:
+    """A plan of these, judged by a margin of 5 %; nothing is estimated."""
+    matrix = RunMatrix(
+        profiles,
+        workloads,
+        scale,
+        aa=aa,
+        baseline=baseline,
+        latency_at_pct=latency_at_pct,
+    )
+    repeats = Repeats(repetitions, seed)
+    return make_plan("test", matrix, repeats, Judging(5.0), disk_checks, platform)
+
+
 def a_plan(
     profiles: tuple[str, ...] = ("premium",),
     workloads: tuple[str, ...] = ("point-select",),
     repetitions: int = 1,
     aa: bool = False,
 ) -> Plan:
-    made = make_plan(
-        "test",
-        [a_profile(name) for name in profiles],
-        [a_workload(name) for name in workloads],
-        repetitions=repetitions,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-        aa=aa,
-    )
-    return timed(made)
+    tiers = [a_profile(name) for name in profiles]
+    loads = [a_workload(name) for name in workloads]
+    return timed(planned(tiers, loads, repetitions, aa=aa))
 
 
 CLUSTER = """

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
@@ -81,78 +81,126 @@ def _other_nodes(
     return Note(kind, text, profile.name)
 
 
+@dataclass(frozen=True)
+class RunMatrix:
+    """What is measured: each workload on each tier, at one scale.
+
+    `probes` come first, once on each tier. `baseline`: the name of a profile, the first if None.
+    `aa`: the baseline is measured under a second name too, in the same rounds as all others.
+    The other fields are as in `Plan`.
+    """
+
+    profiles: Sequence[Profile]
+    workloads: Sequence[Workload]
+    scale: str
+    probes: Sequence[Workload] = ()
+    baseline: str | None = None
+    aa: bool = False
+    overrides: Sequence[str] = ()
+    latency_at_pct: float | None = None
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often all is measured, and in which order. The fields are as in `Plan`."""
+
+    repetitions: int
+    seed: int
+    looks: Mapping[int, float] = field(default_factory=dict)
+    retry_failed: int = 0
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What is asked of the figures. The fields are as in `Plan`."""
+
+    margin_pct: float
+    p99_margin_pct: float = 20.0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class DiskChecks:
+    """When real disks are checked beside before their first run. The fields are as in `Plan`."""
+
+    gate_every: int | None = None
+    drain: bool = False
+
+
 def make_plan(
     name: str,
-    profiles: Sequence[Profile],
-    workloads: Sequence[Workload],
-    *,
-    repetitions: int,
-    seed: int,
-    scale: str,
-    margin_pct: float,
-    p99_margin_pct: float = 20.0,
-    baseline: str | None = None,
-    aa: bool = False,
-    probes: Sequence[Workload] = (),
-    notes: Sequence[Note] = (),
-    gate_every: int | None = None,
-    drain: bool = False,
-    latency_at_pct: float | None = None,
-    looks: Mapping[int, float] | None = None,
-    overrides: Sequence[str] = (),
+    matrix: RunMatrix,
+    repeats: Repeats,
+    judging: Judging,
+    disk_checks: DiskChecks = DiskChecks(),
     platform: str = "",
-    retry_failed: int = 0,
-    question: str = "",
-    weights: Mapping[str, float] | None = None,
+    notes: Sequence[Note] = (),
 ) -> Plan:
-    """The baseline is the first profile unless named. UsageError for an unknown one.
+    """The runs of a campaign in their order, and all that was decided for them; no time yet.
 
-    `aa`: the baseline is measured under a second name too, in the same rounds as all
-    others; UsageError if another profile has that name. `probes` come first, once on
-    each tier. All else is as in `Plan`.
+    UsageError if the baseline is no profile, or if another profile has the name of its second.
     """
-    names = [profile.name for profile in profiles]
-    if baseline is not None and baseline not in names:
-        raise _unknown_baseline(baseline, names)
-    baseline = baseline or names[0]
-    runs: list[Run] = []
-    # Probes come before the second of the baseline has a name here. It needs no probe of its own.
-    for probe in probes:
-        for profile in names:
-            runs.append(Run(0, profile, probe.name, 1))
-    all_profiles = list(profiles)
-    twin: str | None = None
-    if aa:
-        second = _second(profiles, baseline)
-        twin = second.name
-        all_profiles.append(second)
-        names.append(twin)
-    runs += in_order(names, workloads, repetitions, seed)
+    profiles, twin = _with_twin(matrix)
     return Plan(
         name=name,
-        seed=seed,
-        baseline=baseline,
-        repetitions=repetitions,
-        profiles=tuple(all_profiles),
-        workloads=tuple(workloads),
-        probes=tuple(probes),
-        runs=numbered(runs),
+        seed=repeats.seed,
+        baseline=_baseline(matrix),
+        repetitions=repeats.repetitions,
+        profiles=profiles,
+        workloads=tuple(matrix.workloads),
+        probes=tuple(matrix.probes),
+        runs=numbered(_runs(matrix, profiles, repeats)),
         estimate_s=0.0,  # `durations.timed` sets it
         twin=twin,
-        scale=scale,
-        margin_pct=margin_pct,
-        p99_margin_pct=p99_margin_pct,
+        scale=matrix.scale,
+        margin_pct=judging.margin_pct,
+        p99_margin_pct=judging.p99_margin_pct,
         notes=tuple(notes),
-        gate_every=gate_every,
-        drain=drain,
-        latency_at_pct=latency_at_pct,
-        looks=looks or {},
-        overrides=tuple(overrides),
+        gate_every=disk_checks.gate_every,
+        drain=disk_checks.drain,
+        latency_at_pct=matrix.latency_at_pct,
+        looks=repeats.looks,
+        overrides=tuple(matrix.overrides),
         platform=platform,
-        retry_failed=retry_failed,
-        question=question,
-        weights=weights or {},
+        retry_failed=repeats.retry_failed,
+        question=judging.question,
+        weights=judging.weights,
     )
+
+
+def _baseline(matrix: RunMatrix) -> str:
+    """The name of the profile that others are compared with. UsageError for an unknown one."""
+    names = [profile.name for profile in matrix.profiles]
+    if matrix.baseline is None:
+        return names[0]
+    if matrix.baseline not in names:
+        raise _unknown_baseline(matrix.baseline, names)
+    return matrix.baseline
+
+
+def _with_twin(matrix: RunMatrix) -> tuple[tuple[Profile, ...], str | None]:
+    """All profiles that are measured, and the name of the baseline's second if there is one."""
+    profiles = tuple(matrix.profiles)
+    baseline = _baseline(matrix)
+    if not matrix.aa:
+        return profiles, None
+    second = _second(matrix.profiles, baseline)
+    return (*profiles, second), second.name
+
+
+def _runs(
+    matrix: RunMatrix, profiles: Sequence[Profile], repeats: Repeats
+) -> list[Run]:
+    """The probes, and behind them all runs in rounds. `profiles`: with the baseline's second."""
+    runs: list[Run] = []
+    for probe in matrix.probes:
+        # The second of the baseline is the same disk, and needs no probe.
+        for profile in matrix.profiles:
+            runs.append(Run(0, profile.name, probe.name, 1))
+    names = [profile.name for profile in profiles]
+    runs += in_order(names, matrix.workloads, repeats.repetitions, repeats.seed)
+    return runs
 
 
 def _second(profiles: Sequence[Profile], baseline: str) -> Profile:

@@ -41,7 +41,6 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.model import Node, Phase, Plan, Run, Sample
 from orchestrator.parts import ClientLoad, Parts
 from orchestrator.planning.durations import timed
-from orchestrator.planning.plan import make_plan
 from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
 from orchestrator.run import experiment, schedule
@@ -51,7 +50,7 @@ from orchestrator.tiers.dry import DryTier
 from tests import ROOT
 from tests.bench.recorded_run import samples
 from tests.fakes import QuietProgress
-from tests.plans import a_profile, a_workload
+from tests.plans import a_profile, a_workload, planned
 from tests.tiers import a_tier
 
 TIERS = {
@@ -223,16 +222,7 @@ def a_long_plan(asked: argparse.Namespace) -> Plan:
         )
         for name in WORKLOADS
     ]
-    plan = make_plan(
-        "long",
-        profiles,
-        workloads,
-        repetitions=asked.repeats,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-    )
-    return timed(plan)
+    return timed(planned(profiles, workloads, asked.repeats))
 
 
 def repeat(campaign: Path, times: int) -> None:

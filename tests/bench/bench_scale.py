@@ -54,7 +54,6 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad, Disks, NodesData, Parts
-from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.report.sections import latency
 from orchestrator.run import experiment
@@ -65,7 +64,7 @@ from orchestrator.tiers.dry import DryTier
 from tests.bench.recorded_run import RECORDED, samples
 from tests.bench.stages import Stages
 from tests.fakes import FakeContainer, FakeImages, FakePlatform, QuietProgress
-from tests.plans import a_profile, a_workload
+from tests.plans import a_profile, a_workload, planned
 
 # Medians of 8 containers (48 calls of exec and state, 24 of logs) on a Docker engine 29 of a
 # machine with 2 cores that others used too.
@@ -339,15 +338,8 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
         threads=THREADS * asked.clients,
     )
     profile = a_profile(nodes=asked.nodes)
-    plan = make_plan(
-        "scale",
-        [replace(profile, cluster=replace(profile.cluster, clients=asked.clients))],
-        [workload],
-        repetitions=1,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-    )
+    cluster = replace(profile.cluster, clients=asked.clients)
+    plan = planned([replace(profile, cluster=cluster)], [workload])
     parts = Parts(
         {
             "postgresql": SimulatedPostgreSQL(

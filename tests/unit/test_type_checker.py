@@ -18,13 +18,11 @@ HEAD = """\
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.telemetry.use.node_values import Evidence
-from orchestrator.planning.plan import make_plan
+from orchestrator.planning.plan import RunMatrix
 """
 # A line that is right → the same with a misspelt name.
 MISTAKES = {
-    'make_plan("n", [], [], repetitions=1, seed=1, scale="smoke", margin_pct=5.0)': (
-        'make_plan("n", [], [], repetitions=1, seed=1, scale="smoke", margin_pc=5.0)'
-    ),
+    'RunMatrix([], [], scale="smoke")': 'RunMatrix([], [], scael="smoke")',
     'make_contest("insert", [], [], 5.0, at_ceiling=True)': (
         'make_contest("insert", [], [], 5.0, at_cieling=True)'
     ),

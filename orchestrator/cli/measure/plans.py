@@ -146,36 +146,56 @@ def _with_seed(workloads: Sequence[Workload], seed: int) -> list[Workload]:
 def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
-    notes = [*draft.notes, *plan_notes.of_tiers(draft.profiles)]
+    matrix = _run_matrix(draft)
+    ordered = plan.make_plan(
+        _plan_name(draft),
+        matrix,
+        _repeats(request),
+        _judging(draft),
+        plan.DiskChecks(request.gate_every, request.drain),
+        draft.platform,
+        _notes(draft, matrix.probes),
+    )
+    return _with_more_repetitions(ordered, request.repetitions, draft.repetitions)
+
+
+def _run_matrix(draft: reading.PlanDraft) -> plan.RunMatrix:
+    request = draft.request
     quiet: tuple[Workload, ...] = ()
     if request.probe:
         quiet = probes.for_workloads(draft.workloads, members.on_files())
-    if quiet:
-        notes.append(_probes_note(quiet))
-    ordered = plan.make_plan(
-        _plan_name(draft),
+    return plan.RunMatrix(
         draft.profiles,
         draft.workloads,
-        latency_at_pct=draft.latency_at_pct,
-        looks=_looks(request),
-        platform=draft.platform,
-        notes=tuple(notes),
+        request.scale,
         probes=quiet,
-        overrides=tuple(request.overrides or ()),
-        weights=_weights(request, draft.workloads),
-        repetitions=request.repetitions,
-        seed=request.seed,
-        scale=request.scale,
-        margin_pct=request.margin_pct,
-        p99_margin_pct=request.p99_margin_pct,
         baseline=request.baseline,
         aa=request.aa,
-        gate_every=request.gate_every,
-        drain=request.drain,
-        retry_failed=request.retry_failed,
-        question=request.question,
+        overrides=request.overrides or (),
+        latency_at_pct=draft.latency_at_pct,
     )
-    return _with_more_repetitions(ordered, request.repetitions, draft.repetitions)
+
+
+def _repeats(request: Request) -> plan.Repeats:
+    return plan.Repeats(
+        request.repetitions, request.seed, _looks(request), request.retry_failed
+    )
+
+
+def _judging(draft: reading.PlanDraft) -> plan.Judging:
+    request = draft.request
+    weights = _weights(request, draft.workloads)
+    return plan.Judging(
+        request.margin_pct, request.p99_margin_pct, weights, request.question
+    )
+
+
+def _notes(draft: reading.PlanDraft, quiet: Sequence[Workload]) -> list[Note]:
+    """All that must be said of the plan; `quiet`: the probes before its runs."""
+    notes = [*draft.notes, *plan_notes.of_tiers(draft.profiles)]
+    if quiet:
+        notes.append(_probes_note(quiet))
+    return notes
 
 
 def _plan_name(draft: reading.PlanDraft) -> str:

@@ -32,7 +32,6 @@ from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import Cluster, Node, NodeSize, Phase, Plan, Profile, Workload
 from orchestrator.parts import ClientLoad, Parts, Result
 from orchestrator.planning import project_files
-from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network, World
 from orchestrator.run import experiment, resource_needs
 from orchestrator.system import sql, store
@@ -43,7 +42,7 @@ from tests.documented import documented_commands, examples, existing_profiles
 from tests.fake_existing import POSTGRESQL, Server
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, fake_world, this_machine_has
-from tests.plans import a_workload
+from tests.plans import a_workload, planned
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
 SMALL = """
@@ -77,15 +76,7 @@ def mistakes_of(text: str, folder: Path) -> dict[str, str]:
 
 
 def plan_of(*profiles: Profile) -> Plan:
-    return make_plan(
-        "existing",
-        profiles,
-        [a_workload()],
-        repetitions=1,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-    )
+    return planned(profiles, [a_workload()])
 
 
 # ------------------------------------------------------------------ the documented examples

@@ -10,10 +10,10 @@ from orchestrator.design import boxed_work
 from orchestrator.extensions.hadoop import tera
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import durations, plan, profiles
+from orchestrator.planning import durations, profiles
 from orchestrator.planning.time_left import TimeLeft
 from tests import ROOT
-from tests.plans import a_plan, a_profile
+from tests.plans import a_plan, a_profile, planned
 from tests.tiers import changed
 
 
@@ -49,15 +49,7 @@ def test_the_shortest_window_is_bytes_over_the_rate(
 ) -> None:
     profile, load = on_nodes(copies, mb_per_s=10), shipped(name)
     assert boxed_work.least_s(profile, load) == pytest.approx(by_hand_s)
-    made = plan.make_plan(
-        "x",
-        [profile],
-        [load],
-        repetitions=2,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-    )
+    made = planned([profile], [load], repetitions=2)
     windows = durations.steps(made)[0]
     assert windows.total.least_s == pytest.approx(2 * by_hand_s)
     assert windows.total.most_s == 2 * load.measure_s

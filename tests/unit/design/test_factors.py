@@ -14,10 +14,10 @@ from orchestrator.design import factors, varied_profiles
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.planning.plan import grown, make_plan
+from orchestrator.planning.plan import grown
 from orchestrator.planning.planned_loads import loads
 from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, as_written
-from tests.plans import a_plan, a_profile, a_workload
+from tests.plans import a_plan, a_profile, a_workload, planned
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,11 @@ def test_fewer_nodes_have_the_first_disks() -> None:
 
 def test_tiers_and_values_are_balanced_over_the_rounds() -> None:
     values = factors.parse("data=2,4 tables")
-    made = make_plan(
-        "test",
+    made = planned(
         [a_profile("premium"), a_profile("ultra")],
         [factors.at(a_workload(), value) for value in values],
         repetitions=4,
         seed=3,
-        scale="smoke",
-        margin_pct=5.0,
     )
     first = {run.repetition: run for run in reversed(made.runs)}.values()
     assert Counter(run.workload for run in first) == dict.fromkeys(
@@ -164,9 +161,7 @@ def test_data_are_loaded_for_each_value_that_needs_others() -> None:
     def loaded(text: str) -> int:
         every = [factors.at(a_workload(), value) for value in factors.parse(text)]
         profiles = [a_profile("premium", 3), a_profile("ultra", 3)]
-        plan = make_plan(
-            "t", profiles, every, repetitions=2, seed=1, scale="s", margin_pct=5.0
-        )
+        plan = planned(profiles, every, repetitions=2)
         return sum(load.most_times for load in loads(plan))
 
     assert (loaded("nodes=1,2,3"), loaded("replication_factor=1,3")) == (3, 2)
@@ -250,9 +245,7 @@ def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
         factors.at(a_workload(), value)
         for value in factors.parse("without=disk,commit")
     ]
-    plan = make_plan(
-        "t", [a_profile()], every, repetitions=2, seed=1, scale="s", margin_pct=5.0
-    )
+    plan = planned([a_profile()], every, repetitions=2)
     assert [load.most_times for load in loads(plan)] == [1]
 
 

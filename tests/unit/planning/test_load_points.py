@@ -11,8 +11,8 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.load_generators import bind
 from orchestrator.planning.durations import timed
-from orchestrator.planning.plan import followed_by, make_plan
-from tests.plans import a_plan, a_profile, a_workload
+from orchestrator.planning.plan import followed_by
+from tests.plans import a_plan, a_profile, a_workload, planned
 
 LOAD = a_workload()
 
@@ -136,16 +136,7 @@ def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
     tiers = [a_profile("premium"), a_profile("ultra")]
     times = [
         timed(
-            make_plan(
-                "t",
-                tiers,
-                [LOAD],
-                repetitions=3,
-                seed=1,
-                scale="smoke",
-                margin_pct=5.0,
-                latency_at_pct=share_pct,
-            )
+            planned(tiers, [LOAD], repetitions=3, latency_at_pct=share_pct)
         ).estimate_s
         for share_pct in (None, 70.0)
     ]
@@ -155,11 +146,7 @@ def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
 def test_the_loads_of_a_repetition_stand_in_one_block() -> None:
     made, _ = factors.at_loads([LOAD], factors.parse("threads=1,4", "load"), None)
     tiers = [a_profile("premium"), a_profile("ultra")]
-    planned = make_plan(
-        "t", tiers, made, repetitions=2, seed=1, scale="smoke", margin_pct=5.0
-    )
-    loads = [run.workload for run in planned.runs]
+    plan = planned(tiers, made, repetitions=2)
+    loads = [run.workload for run in plan.runs]
     assert loads[:4:2] == loads[1:4:2] == loads[4::2][::-1] == loads[5::2][::-1]
-    assert {run.repetition for run in planned.runs[:4]} == {1} and len(
-        set(loads[:4])
-    ) == 2
+    assert {run.repetition for run in plan.runs[:4]} == {1} and len(set(loads[:4])) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,10 +10,10 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Dataset
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import Span
-from orchestrator.planning.plan import fit_to_machines, make_plan
+from orchestrator.planning.plan import fit_to_machines
 from orchestrator.planning.time_left import TimeLeft
 from orchestrator.tier import DiskKind
-from tests.plans import a_plan, a_profile, a_workload
+from tests.plans import a_plan, a_profile, a_workload, planned
 from tests.tiers import changed
 
 
@@ -71,16 +70,7 @@ def test_asked_for_nodes_are_taken_even_where_tight() -> None:
 
 def test_an_unknown_baseline_is_refused() -> None:
     with pytest.raises(UsageError, match="not among the profiles"):
-        make_plan(
-            "x",
-            [a_profile()],
-            [a_workload()],
-            repetitions=1,
-            seed=1,
-            scale="smoke",
-            margin_pct=5.0,
-            baseline="ultra",
-        )
+        planned([a_profile()], [a_workload()], baseline="ultra")
 
 
 def test_the_time_left_learns_from_the_runs_done() -> None:
@@ -100,13 +90,7 @@ def test_checking_a_large_data_set_takes_time() -> None:
         workload = replace(
             a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses})
         )
-        asked: dict[str, Any] = {
-            "repetitions": 5,
-            "seed": 1,
-            "scale": "study",
-            "margin_pct": 5.0,
-        }
-        plan = make_plan("x", [profile], [workload], **asked)
+        plan = planned([profile], [workload], repetitions=5, scale="study")
         return next(
             step.total for step in steps(plan) if step.what == "checking the data"
         )

@@ -30,7 +30,7 @@ from orchestrator.model import (
     Run,
     Volume,
 )
-from orchestrator.planning import notes, plan
+from orchestrator.planning import notes
 from orchestrator.platforms import own_images
 from orchestrator.powers import Mount, Network
 from orchestrator.tier import NodeDisks, RealDisks
@@ -40,7 +40,7 @@ from tests.apps import an_app
 from tests.campaign_tables import empty_intervals
 from tests.fake_parts import FakeDatabase, FakeGenerator
 from tests.fakes import FakePlatform, fake_world
-from tests.plans import a_profile, a_workload, disk
+from tests.plans import a_profile, a_workload, disk, planned
 from tests.unit.run.conftest import Make
 
 CELLS = """
@@ -64,15 +64,13 @@ def test_it_needs_neither_database_nor_nodes() -> None:
     request = Request(
         profiles=["standard-hdd", "premium"], workloads=["disk-matrix"], scale="smoke"
     )
-    planned = make_plan(an_app(ROOT / ".cache"), request)
-    clusters = [profile.cluster for profile in planned.profiles]
+    plan = make_plan(an_app(ROOT / ".cache"), request)
+    clusters = [profile.cluster for profile in plan.profiles]
     assert [(cluster.database, cluster.nodes) for cluster in clusters] == [
         ("none", 1)
     ] * 2
-    assert planned.notes == ()
-    assert (
-        planned.estimate_s > 2 * 13 * 2.0
-    )  # thirteen cells of two seconds on two tiers
+    assert plan.notes == ()
+    assert plan.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
 
 
 APART = "disks: {node-1: {data: /mnt/a, wal: /mnt/log}, node-2: /mnt/b, node-3: /mnt/c}"
@@ -222,9 +220,7 @@ def test_runs_of_both_kinds_in_one_campaign(make: Make) -> None:
 
 def a_campaign_plan(*names: str) -> Plan:
     profiles = [a_profile(name) for name in names]
-    return plan.make_plan(
-        "test", profiles, [MATRIX], repetitions=2, seed=1, scale="smoke", margin_pct=5.0
-    )
+    return planned(profiles, [MATRIX], repetitions=2)
 
 
 def a_campaign(**iops: float) -> Results:

@@ -16,14 +16,14 @@ from orchestrator.model import Node, Volume
 from orchestrator.parts import TierAbilities
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import ONE_GATE, Span
-from orchestrator.planning.plan import make_plan
+from orchestrator.planning.plan import DiskChecks
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
 from orchestrator.tiers.common.emulated import window_disks
 from tests.fake_parts import FakeTier
 from tests.fakes import FakePlatform, Log, fake_world
-from tests.plans import a_plan, a_profile, a_workload
+from tests.plans import a_plan, a_profile, a_workload, planned
 from tests.tiers import changed
 from tests.unit.run.conftest import Failing, Make, kept, real
 
@@ -126,11 +126,16 @@ def test_one_real_disk_under_two_names_is_one_disk(make: Make) -> None:
 
 def test_the_estimate_counts_every_gate_and_draining() -> None:
     tier = changed(a_profile().tier, like="mounted", burst=BURST)
-    given = {"repetitions": 5, "seed": 1, "scale": "smoke", "margin_pct": 5.0}
 
-    def gates(tier: Tier, nodes: int = 1, **more: Any) -> Span:
+    def gates(tier: Tier, nodes: int = 1, platform: str = "", **checks: Any) -> Span:
         profile = replace(a_profile(nodes=nodes), tier=tier)
-        plan = make_plan("x", [profile], [a_workload()], **given, **more)  # type: ignore[arg-type]
+        plan = planned(
+            [profile],
+            [a_workload()],
+            repetitions=5,
+            platform=platform,
+            disk_checks=DiskChecks(**checks),
+        )
         return next(step.total for step in steps(plan) if step.what == "disk checks")
 
     least_s, most_s = ONE_GATE.span.least_s, ONE_GATE.span.most_s

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.planning import project_files
-from orchestrator.planning.plan import make_plan
 from orchestrator.system import http_client, store
 from orchestrator.system.redaction import hidden, hidden_in
 from tests import ROOT
-from tests.plans import a_workload
+from tests.plans import a_workload, planned
 
 PROFILE = """
 question: why?
@@ -64,15 +63,7 @@ def test_a_secret_of_a_profile_is_in_no_file_of_a_campaign(tmp_path: Path) -> No
     ((profile,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
     assert profile.cluster.nodes == 2
     assert "pl4nted" in str(profile.cluster.existing)  # it is used
-    plan = make_plan(
-        "x",
-        [profile],
-        [a_workload()],
-        repetitions=1,
-        seed=1,
-        scale="smoke",
-        margin_pct=5.0,
-    )
+    plan = planned([profile], [a_workload()])
     folder = store.create(tmp_path / "results", plan, {"command": "x"}, 0.0)
     texts = [each.read_text() for each in folder.rglob("*") if each.is_file()]
     assert texts and "pl4nted" not in "".join(texts)
