@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestrator import errors, model, parts, powers
 from orchestrator.design import node_disks
+from orchestrator.design.used_profiles import as_used
 from orchestrator.planning import paces
 from orchestrator.run import busy_machines, credit, observed
 from orchestrator.run.kept_gates import GatePlace, KeptGates
@@ -216,16 +217,16 @@ class Gates:
         return tuple(places.values())
 
     def _most_nodes(self, tier: Tier) -> int:
-        """How many nodes the largest cluster of the campaign has that uses the tier, at any
-        value."""
+        """How many nodes the largest cluster has that the campaign runs on these disks."""
         if self._schedule is None:
             return self._nodes
-        nodes: list[int] = []
-        for profile in self._schedule.plan.profiles:
-            # The tier of a value has the profile's name, and the value behind it.
-            if tier.name.startswith(profile.tier.name):
-                nodes.append(profile.cluster.nodes)
-        return max(nodes)
+        plan = self._schedule.plan
+        most = 1
+        for run in plan.runs:
+            used = as_used(plan.profile(run.profile), plan.workload(run.workload))
+            if _disks_of(used.tier) == _disks_of(tier):
+                most = max(most, used.cluster.nodes)
+        return most
 
     def _taken(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
         question = f"is the disk what {tier.title} declares{place.in_words}?"

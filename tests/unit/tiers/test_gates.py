@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
+from orchestrator.design import factors
 from orchestrator.errors import GateError, UsageError
 from orchestrator.facts import GateWord
 from orchestrator.model import Run
@@ -21,6 +22,7 @@ from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.kept_gates import MAX_AGE_S
+from orchestrator.run.schedule import Schedule
 from orchestrator.system import store
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers import tier_mechanisms
@@ -29,7 +31,7 @@ from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_world
-from tests.plans import a_plan, a_profile
+from tests.plans import a_plan, a_profile, a_workload, planned
 from tests.removing import unmounted
 from tests.tiers import changed
 
@@ -194,6 +196,43 @@ def test_each_machine_has_a_gate_of_its_own_and_keeps_it(world: World) -> None:
     assert again.reused and not taken
     other, taken = gate_elsewhere(world, ("vm1", "vm9"), 2)
     assert taken == ["node-2"] and not other.reused
+
+
+def test_a_tier_is_gated_for_the_nodes_that_have_its_disks(world: World) -> None:
+    """Not for those of another tier whose name its own begins with."""
+    large = a_profile("premium", nodes=3)
+    small = a_profile("premium-v2", nodes=1)
+    plan = planned(
+        [large, small],
+        [a_workload()],
+    )
+    schedule = Schedule(plan, world.cache, (), world.progress.warn, set())
+    there = replace(world, root=ROOT, platform=Machines(("vm1", "vm2")))
+    mechanism = OnMachines(Log())
+    gates = Gates({"emulated": mechanism}, there, schedule)
+    gates.of(small.tier)
+    assert mechanism.places == ["node-1"]
+    gates.of(large.tier)
+    # The first machine's check is kept, because both tiers have the same limits.
+    assert mechanism.places == ["node-1", "node-2"]
+
+
+def test_one_gate_holds_for_the_most_nodes_of_all_that_use_its_disks(
+    world: World,
+) -> None:
+    """Profiles of one tier share its gate, and so do the numbers of nodes of a factor."""
+    tier = a_profile("premium").tier
+    one = a_profile("one", nodes=1)
+    two = a_profile("two", nodes=2)
+    plan = planned(
+        [replace(one, tier=tier), replace(two, tier=tier)],
+        [factors.at(a_workload(), value) for value in factors.parse("nodes=1,2")],
+    )
+    schedule = Schedule(plan, world.cache, (), world.progress.warn, set())
+    there = replace(world, root=ROOT, platform=Machines(("vm1", "vm2")))
+    mechanism = OnMachines(Log())
+    Gates({"emulated": mechanism}, there, schedule).of(tier)
+    assert mechanism.places == ["node-1", "node-2"]
 
 
 def test_one_slow_machine_fails_the_gate_of_all(world: World) -> None:
