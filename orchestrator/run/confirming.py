@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
 from orchestrator.model import Node, Workload
-from orchestrator.parts import Disks, LoadGenerator
+from orchestrator.parts import ClientLoad, Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window
 from orchestrator.run.run_context import RunContext
@@ -38,12 +38,12 @@ def changing(
     here: RunContext,
     disks: Disks,
     nodes: Sequence[Node],
-    world: World,
+    load: ClientLoad,
     ended: Callable[[], None],
-) -> Iterator[tuple[Workload, World]]:
-    """Yields the workload as long as it now takes, and the world to give to its load generator.
+) -> Iterator[ClientLoad]:
+    """Yields the load to carry, which is longer by the time in which limits are changed.
 
-    Both as they were where none of its limits, nor those of `nodes` and clients, can be
+    It is the same load if none of its limits, nor those of `nodes` and clients, can be
     changed. When the window is over `ended` is called, the limits are changed, and each
     change goes with its times into the facts "confirm". At the end all limits are as
     declared.
@@ -53,14 +53,14 @@ def changing(
     if workload.confirm_s:
         levers = _levers(here, disks, nodes)
     if not levers:
-        yield workload, world
+        yield load
         return
-    follower = window.Follower(world.clock)
+    follower = window.Follower(load.world.clock)
     changes = Changes(levers, workload, ended, follower, here.world.seed)
     # Limits are changed behind the window, and the load must go on for that long.
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
-    with window.followed(changes.follow, "confirm", follower, world) as telling:
-        yield longer, telling
+    with window.followed(changes.follow, "confirm", follower, load.world) as telling:
+        yield replace(load, workload=longer, world=telling)
     here.draft.facts["confirm"] = changes.kept
 
 

@@ -1,7 +1,8 @@
 """A run between its start and its end: warm-up, the measured window, and the checks behind it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 
 from orchestrator.design import disk_matrix
@@ -65,35 +66,49 @@ def measure(
 def _under_load(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Phase:
-    """Warm-up and window, in which limits are changed, a node is lost and disks are slow as asked;
-    returns the window."""
-    world = here.world
-    workload = here.workload
-    facts = here.draft.facts
+    """Warm-up and window; returns the window."""
+    asked = ClientLoad(here.workload, cluster, clients[0], here.raw, here.world)
+    with _accompanied(here, disks, clients, asked) as load:
+        warmup, measure = several_clients.run(here.generator, load, clients)
+    # The window was longer by the time in which limits were changed, if any could be.
+    confirm_s = load.workload.measure_s - here.workload.measure_s
+    return here.windows(warmup, measure, confirm_s)
+
+
+@contextmanager
+def _accompanied(
+    here: RunContext, disks: Disks, clients: Sequence[Node], asked: ClientLoad
+) -> Iterator[ClientLoad]:
+    """What is done while the load that was asked for runs; yields the load to carry.
+
+    Each step wraps the world of the one before, so that all hear when the window begins.
+    """
+    cluster = asked.cluster
     nodes = (*cluster.nodes, *clients)
     window_over = partial(_note_database, here, cluster)
-    with ExitStack() as up:
-        up.enter_context(window.clock_watched(world.clock, here.run, here.draft.doubts))
-        # Each wraps the world of the one before, so that all hear when the window begins.
-        watching = window.watched(
-            _served_disks(here, disks), _window_s(workload), world
-        )
-        world, served = up.enter_context(watching)
-        changing = confirming.changing(here, disks, nodes, world, window_over)
-        load, world = up.enter_context(changing)
-        # The load is given only the nodes that stay: sessions on the lost one would fail.
-        staying, world = up.enter_context(losing(here, cluster, world))
-        world = up.enter_context(slowing(here, disks, world))
-        counting = window.statements_counted(here, cluster, facts, world)
-        world = up.enter_context(counting)
-        world = up.enter_context(window.waits_sampled(here, cluster, facts, world))
-        whole = ClientLoad(load, staying, clients[0], here.raw, world)
-        warmup, measure = several_clients.run(here.generator, whole, clients)
-    # The window was longer by the time in which limits were changed, if any could be.
-    confirm_s = load.measure_s - workload.measure_s
-    measured = here.windows(warmup, measure, confirm_s)
-    facts["disks"] = served
-    return measured
+    with (
+        window.clock_watched(here.world.clock, here.run, here.draft.doubts),
+        _disks_counted(here, disks, asked) as load,
+        confirming.changing(here, disks, nodes, load, window_over) as load,
+        # The load gets only the nodes that stay: sessions on the lost one would fail.
+        losing(here, load) as load,
+        slowing(here, disks, load) as load,
+        window.statements_counted(here, cluster, load) as load,
+        window.waits_sampled(here, cluster, load) as load,
+    ):
+        yield load
+
+
+@contextmanager
+def _disks_counted(
+    here: RunContext, disks: Disks, load: ClientLoad
+) -> Iterator[ClientLoad]:
+    """What servers of ours count of the window goes to the facts "disks"."""
+    served_disks = _served_disks(here, disks)
+    window_s = _window_s(load.workload)
+    with window.watched(served_disks, window_s, load.world) as (world, counted):
+        yield replace(load, world=world)
+    here.draft.facts["disks"] = counted
 
 
 def _served_disks(here: RunContext, disks: Disks) -> Sequence[ServedDisk]:

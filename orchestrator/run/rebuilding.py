@@ -14,7 +14,7 @@ from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
 from orchestrator.model import Cluster, Node, Profile, Workload
-from orchestrator.parts import Parts
+from orchestrator.parts import ClientLoad, Parts
 from orchestrator.powers import World
 from orchestrator.run.run_context import RunContext
 from orchestrator.run.window import Follower, followed
@@ -56,32 +56,31 @@ def _obstacles(
 
 
 @contextmanager
-def losing(
-    here: RunContext, cluster: Cluster, world: World
-) -> Iterator[tuple[Cluster, World]]:
+def losing(here: RunContext, load: ClientLoad) -> Iterator[ClientLoad]:
     """Loses and rebuilds the last node while the load runs in the block, if the workload says so.
 
-    Yields what to give to the load generator: the cluster of the nodes that stay, and the world.
-    VoidError at the end of the block if the lost node was not back by the window's end.
+    Yields the load to carry: on the nodes that stay. VoidError at the end of the block if the
+    lost node was not back by the window's end.
     """
-    load = here.workload
-    after_s = load.lost_after_s
+    after_s = here.workload.lost_after_s
     if after_s is None:
-        yield cluster, world
+        yield load
         return
-    follower = Follower(world.clock)
+    cluster = load.cluster
+    staying = replace(cluster, nodes=cluster.nodes[:-1])
+    follower = Follower(load.world.clock)
     failures: list[Exception] = []
 
     def lose_and_rebuild(begin_s: float) -> None:
         try:
             if follower.wait_until(begin_s + after_s):
-                _rebuild(here, cluster, begin_s + load.measure_s)
+                _rebuild(here, cluster, begin_s + here.workload.measure_s)
         except Exception as error:
             # It is on a thread, so it is raised below, when the load has ended.
             failures.append(error)
 
-    with followed(lose_and_rebuild, "rebuild", follower, world) as load_world:
-        yield replace(cluster, nodes=cluster.nodes[:-1]), load_world
+    with followed(lose_and_rebuild, "rebuild", follower, load.world) as telling:
+        yield replace(load, cluster=staying, world=telling)
     # It is written last, so it is there only if the node was back.
     if not (here.raw / rebuilt.FILE).is_file():
         why: Exception = RunError("its rebuild was not over")

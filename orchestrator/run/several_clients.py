@@ -91,10 +91,10 @@ def run(
     if load.world.is_here:
         return generator.run(load)
 
-    def runby_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
+    def run_by_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
         return generator.run(shifted)
 
-    notes = by_its_clock(runby_its_clock, load, shifts=records)
+    notes = by_its_clock(run_by_its_clock, load, shifts=records)
     # The run is read as one from here if there is nothing to shift or to tell.
     if records or "clock_offset_s" in notes:
         files.write_json(load.out / _NOTES, {load.client.name: notes})

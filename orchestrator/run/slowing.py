@@ -7,7 +7,7 @@ raw files, from which figures are made (`analysis/figures/slowed.py`).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.analysis.figures import slowed
@@ -15,8 +15,7 @@ from orchestrator.design import boxed_work, node_disks, slow_disks
 from orchestrator.design.slow_disks import SlowPart
 from orchestrator.errors import RunError, UsageError, VoidError
 from orchestrator.model import Profile, Workload
-from orchestrator.parts import ChangedLimits, Disks, Parts
-from orchestrator.powers import World
+from orchestrator.parts import ChangedLimits, ClientLoad, Disks, Parts
 from orchestrator.run.run_context import RunContext
 from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
@@ -74,25 +73,26 @@ def _unlike_tier(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
 
 
 @contextmanager
-def slowing(here: RunContext, disks: Disks, world: World) -> Iterator[World]:
-    """Yields the world to give to the load generator.
+def slowing(here: RunContext, disks: Disks, load: ClientLoad) -> Iterator[ClientLoad]:
+    """Makes disks slow while the load runs in the block, if the workload says so.
 
+    Yields the load to carry.
     VoidError at the end of the block if a disk was not slow for its time, and as declared again,
     within the window.
     """
-    load = here.workload
+    slow = here.workload.slow
     limits = here.mechanism.abilities.limits
-    if not load.slow or limits is None:
-        yield world
+    if not slow or limits is None:
+        yield load
         return
-    follower = Follower(world.clock)
+    follower = Follower(load.world.clock)
     changes = _Changes(here, disks, limits, follower)
-    with followed(changes.follow, "slow disk", follower, world) as telling:
-        yield telling
+    with followed(changes.follow, "slow disk", follower, load.world) as telling:
+        yield replace(load, world=telling)
     if changes.error is not None:
         raise _not_slowed(changes.error) from changes.error
     # A part that the load's end cut off was not slow for its time.
-    if len(changes.kept) < len(load.slow):
+    if len(changes.kept) < len(slow):
         raise _not_slowed(RunError("the load had ended before"))
     files.write_json(here.raw / slowed.FILE, {"parts": changes.kept})
 

@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.model import Cluster, Doubt, Run
-from orchestrator.parts import ServedDisk
+from orchestrator.parts import ClientLoad, ServedDisk
 from orchestrator.powers import Clock, World
 from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files
@@ -138,19 +137,19 @@ class _Asked(NamedTuple):
 
 @contextmanager
 def _asked(
-    ask: Callable[[float], _Asked],
+    here: RunContext,
     name: str,
-    facts: dict[str, Any],
-    raw: Path,
+    ask: Callable[[float], _Asked],
     follower: Follower,
-    world: World,
-) -> Iterator[World]:
-    """Asks servers when `followed` says so.
+    load: ClientLoad,
+) -> Iterator[ClientLoad]:
+    """Asks servers when `followed` says so. Yields the load to carry.
 
-    What `ask` returns goes to `facts[name]` and `raw/<name>.json`, or why it is not known. The
-    thread itself writes neither: servers that answer late would otherwise change a record that is
-    written, or that of the next run.
+    What `ask` returns goes to the facts `name` and to `raw/<name>.json`, or why it is not known.
+    The thread itself writes neither: servers that answer late would otherwise change a record
+    that is written, or that of the next run.
     """
+    facts = here.draft.facts
     began: list[float] = []
     answers: list[_Asked] = []
 
@@ -159,8 +158,8 @@ def _asked(
         answers.append(_answered(ask, begin_s))
 
     try:
-        with followed(follow, name, follower, world) as telling:
-            yield telling
+        with followed(follow, name, follower, load.world) as telling:
+            yield replace(load, world=telling)
     finally:
         if began and not answers:
             late = (
@@ -172,7 +171,7 @@ def _asked(
             if answer.facts:
                 facts[name] = answer.facts
             if answer.raw is not None:
-                files.write_json(raw / f"{name}.json", answer.raw)
+                files.write_json(here.raw / f"{name}.json", answer.raw)
 
 
 def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
@@ -189,22 +188,20 @@ def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
 
 
 def statements_counted(
-    here: RunContext,
-    cluster: Cluster,
-    facts: dict[str, Any],
-    world: World,
-    late_s: float = LATE_S,
-) -> AbstractContextManager[World]:
+    here: RunContext, cluster: Cluster, load: ClientLoad, late_s: float = LATE_S
+) -> AbstractContextManager[ClientLoad]:
     """Asks for the servers' counts of statements when the window begins, and at its end.
 
+    `cluster`: with the nodes that the load does not use, too.
     They go to `raw/statements.json`. What they say, or why there are none, goes to the facts
     "statements".
     """
-    follower = Follower(world.clock, late_s=late_s)
+    clock = load.world.clock
+    follower = Follower(clock, late_s=late_s)
 
     def read(time_s: float) -> tuple[float, list[Any]]:
         follower.wait_until(time_s)  # or until the load ends
-        read_s = world.clock.now()
+        read_s = clock.now()
         return read_s, list(here.parts.statements(cluster))
 
     def ask(begin_s: float) -> _Asked:
@@ -218,32 +215,29 @@ def statements_counted(
         content = {"times_s": times_s, "before": before, "after": after}
         return _Asked({"window_s": ended_s - began_s, "most": most}, content)
 
-    return _asked(ask, "statements", facts, here.raw, follower, world)
+    return _asked(here, "statements", ask, follower, load)
 
 
 def waits_sampled(
-    here: RunContext,
-    cluster: Cluster,
-    facts: dict[str, Any],
-    world: World,
-    late_s: float = LATE_S,
-) -> AbstractContextManager[World]:
+    here: RunContext, cluster: Cluster, load: ClientLoad, late_s: float = LATE_S
+) -> AbstractContextManager[ClientLoad]:
     """Asks what sessions waited for, as servers sampled it themselves, when the window is over.
 
     The answer, or why there is none, goes to the facts "waits".
     """
-    follower = Follower(world.clock, late_s=late_s)
+    clock = load.world.clock
+    follower = Follower(clock, late_s=late_s)
 
     def ask(begin_s: float) -> _Asked:
         # Or until the load ends, which may be a moment before.
         follower.wait_until(begin_s + here.workload.measure_s)
-        window_s = world.clock.now() - begin_s
+        window_s = clock.now() - begin_s
         sampled = here.parts.waits(cluster, window_s)
         if not sampled:
             return _Asked({})
         return _Asked({"window_s": window_s, **sampled})
 
-    return _asked(ask, "waits", facts, here.raw, follower, world)
+    return _asked(here, "waits", ask, follower, load)
 
 
 @contextmanager

@@ -192,10 +192,8 @@ def _parameters(
     else:
         # Limits follow from the size here, so more performance is had by a larger disk alone.
         gib = _gib(max(needed_bytes, least_bytes))
-        most_bytes = row.size_bytes[1] or math.inf
         for step in STEPS:
-            if step * gib * GIB <= most_bytes:
-                yield {"size": f"{step * gib}GiB"}
+            yield {"size": f"{step * gib}GiB"}
 
 
 def _counts_of_fixed_size(

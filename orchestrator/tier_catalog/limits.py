@@ -193,8 +193,7 @@ def _size(
     elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
         low = units.format_bytes(span.min_bytes)
         high = units.format_bytes(span.max_bytes)
-        source = span.source or kind.source
-        yield "size", f"must be {low} to {high} for {name} ({source})"
+        yield "size", f"must be {low} to {high} for {name} ({kind.source})"
 
 
 def _iops(

@@ -19,7 +19,6 @@ TIB = 2**40
 class SizeRange(Strict):
     min_bytes: Bytes = Field(alias="min")
     max_bytes: Bytes = Field(alias="max")
-    source: Cited | None = None  # if it is not that of the type
 
 
 class IopsRule(Strict):

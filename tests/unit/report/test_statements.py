@@ -20,6 +20,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
+from orchestrator.parts import ClientLoad
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import statements
@@ -163,8 +164,10 @@ def counted(folder: Path, answers: Sequence[Any]) -> RunContext:
     parts = replace(fake_parts(Log()), statements=answer)
     draft = Draft(facts={})
     here: Any = RunContext(plan, plan.runs[0], parts, Any, folder, world, draft, {})  # type: ignore[arg-type]
-    with statements_counted(here, CLUSTER, here.draft.facts, world) as telling:
-        telling.window_begins(world.clock.now())
+    client = Node("client", "client")
+    load = ClientLoad(here.workload, CLUSTER, client, here.raw, world)
+    with statements_counted(here, CLUSTER, load) as accompanied:
+        accompanied.world.window_begins(world.clock.now())
     return here  # type: ignore[no-any-return]
 
 

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import NodeError, UsageError, VoidError
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan, Profile, Workload
-from orchestrator.parts import DatabaseAbilities, Parts, RebuiltNodes
+from orchestrator.parts import ClientLoad, DatabaseAbilities, Parts, RebuiltNodes
 from orchestrator.powers import World
 from orchestrator.run import rebuilding
 from orchestrator.run.run_context import Draft, RunContext
@@ -75,9 +75,10 @@ def run_of(folder: Path, takes_s: float) -> tuple[RunContext, Rebuilding]:
 
 def carried(here: RunContext, load: Callable[[World], None]) -> tuple[Node, ...]:
     """Which nodes a load is given that does so."""
-    with rebuilding.losing(here, CLUSTER, here.world) as (stay, world):
-        load(world)
-    return stay.nodes
+    asked = ClientLoad(here.workload, CLUSTER, NODES[0], here.raw, here.world)
+    with rebuilding.losing(here, asked) as accompanied:
+        load(accompanied.world)
+    return accompanied.cluster.nodes
 
 
 def test_the_last_node_is_lost_in_the_window_and_sampled_as_what_it_is_then(

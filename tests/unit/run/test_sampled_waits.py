@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError
-from orchestrator.model import Cluster
+from orchestrator.model import Cluster, Node
+from orchestrator.parts import ClientLoad
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import statements_counted, waits_sampled
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 
+CLUSTER = Cluster("postgresql", "17", (), (), "net")
 OTHER_FORM = "the answer has an unknown form: KeyError: 'kept_s'"
 LOCKED = {"samples": 240, "locked_pct": 78.0, "events": []}
 
@@ -32,6 +34,11 @@ def a_run(folder: Path, **parts: Any) -> Any:
     return here
 
 
+def the_load(here: RunContext) -> ClientLoad:
+    client = Node("client", "client")
+    return ClientLoad(here.workload, CLUSTER, client, here.raw, here.world)
+
+
 def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, Any]:
     """The facts of a run whose load ends 30 s after its window began."""
     asked: list[float] = []
@@ -43,10 +50,9 @@ def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, A
         return answer
 
     here = a_run(folder, waits=waits)
-    cluster: Any = object()
     began_s = here.world.clock.now() - 30.0
-    with waits_sampled(here, cluster, here.draft.facts, here.world) as telling:
-        telling.window_begins(began_s)
+    with waits_sampled(here, CLUSTER, the_load(here)) as accompanied:
+        accompanied.world.window_begins(began_s)
     assert asked == [30.0], "of the time since the window began"
     facts: dict[str, Any] = here.draft.facts
     return facts
@@ -82,11 +88,10 @@ def test_what_comes_late_is_not_written_to_a_record_that_is_complete(
 
     here = a_run(tmp_path, **{name: late})
     facts = here.draft.facts
-    cluster: Any = object()
     follow = {"waits": waits_sampled, "statements": statements_counted}[name]
     began_s = here.world.clock.now() - 30.0
-    with follow(here, cluster, facts, here.world, late_s=0.01) as telling:
-        telling.window_begins(began_s)
+    with follow(here, CLUSTER, the_load(here), late_s=0.01) as accompanied:
+        accompanied.world.window_begins(began_s)
     (thread,) = [t for t in threading.enumerate() if t.name == name]
     told = {name: {"not_read": "servers had not answered 0.01 s after the load ended"}}
     assert facts == told

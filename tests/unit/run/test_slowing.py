@@ -17,8 +17,8 @@ from orchestrator.design import boxed_work
 from orchestrator.errors import GateError, UsageError, VoidError
 from orchestrator.keys.slow_disks import slow_disk_in
 from orchestrator.load_generators.sysbench.generator import Sysbench
-from orchestrator.model import Node, Plan
-from orchestrator.parts import Disks
+from orchestrator.model import Cluster, Node, Plan
+from orchestrator.parts import ClientLoad, Disks
 from orchestrator.powers import World
 from orchestrator.run import slowing
 from orchestrator.run.run_context import Draft, RunContext
@@ -30,6 +30,8 @@ from tests.plans import a_plan
 from tests.tiers import changed
 
 NO_DISKS = Disks((), {})
+CLUSTER = Cluster("postgresql", "17", (), (), "net")
+CLIENT = Node("client", "client")
 TENTH = "node-3=10%,20s"
 
 
@@ -77,8 +79,9 @@ def run_of(
 
 
 def carried(here: RunContext, load: Callable[[World], None]) -> None:
-    with slowing.slowing(here, NO_DISKS, here.world) as world:
-        load(world)
+    asked = ClientLoad(here.workload, CLUSTER, CLIENT, here.raw, here.world)
+    with slowing.slowing(here, NO_DISKS, asked) as accompanied:
+        load(accompanied.world)
 
 
 def kept(here: RunContext) -> list[dict[str, Any]]:
