@@ -26,6 +26,7 @@ COMPARED: tuple[Key, ...] = (
     ("slow_share_pct", "all"),
     ("recovery_s", "all"),
     ("throughput_per_s", slowed.MEANWHILE),
+    ("latency_avg_s", slowed.MEANWHILE),
     ("latency_p99_s", slowed.MEANWHILE),
 )
 

@@ -21,6 +21,7 @@ from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.units import format_seconds
 
 
 def check(workload: Workload, profile: Profile, parts: Parts) -> None:
@@ -155,8 +156,18 @@ class _Changes:
                     self._make_slow(event.disk)
                 else:
                     self._restore(event.disk)
+            self._require_within(begin_s + load.measure_s)
         except Exception as error:  # raised when the load has ended
             self.error = error
+
+    def _require_within(self, end_s: float) -> None:
+        """RunError if an engine answered so late that the window was over."""
+        last = self.kept[-1]
+        late_s = last["back_s"] - end_s
+        if late_s > 0:
+            raise RunError(
+                f"it was as declared again {format_seconds(late_s)} after the window's end"
+            )
 
     def _make_slow(self, disk: SlowDisk) -> None:
         world = self.here.world

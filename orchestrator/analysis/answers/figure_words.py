@@ -13,7 +13,7 @@ METRICS: Mapping[str, str] = {
     "latency_avg_s": "average latency",
     "latency_p99_s": "p99 latency",
     "rebuild_s": "time to rebuild a node",
-    "slow_share_pct": "throughput while a disk is slow, % of before",
+    "slow_share_pct": "throughput kept while a disk is slow",
     "recovery_s": "time to recover from a slow disk",
 }
 # Units that a column's title gives, so that a table need not repeat them.

@@ -1,6 +1,6 @@
 """Doubts about the window of a run: that load was not steady in it, or that it was short. Pure."""
 
-from orchestrator.analysis import results
+from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.figures import slowed
@@ -30,7 +30,7 @@ def windows(run: RunData, _: Totals) -> Doubts:
     if run.record.workload.slow:
         recovery_s = results.value_of(run.record, "recovery_s")
         if recovery_s is None:
-            yield _not_recovered()
+            yield _not_recovered(overload.at_a_rate(run.record))
 
 
 def _steadiness(run: RunData) -> Doubts:
@@ -85,11 +85,17 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
     )
 
 
-def _not_recovered() -> Doubt:
+def _not_recovered(at_a_rate: bool) -> Doubt:
+    share = f"{slowed.RECOVERED_PCT:.0f} %"
+    what = f"throughput did not reach {share} of before for {slowed.RECOVERED_FOR_S} s"
+    if at_a_rate:
+        what = (
+            f"in no {slowed.RECOVERED_FOR_S} s was {share} of what fell due as fast as "
+            f"{slowed.USUAL_PCT:.0f} % before"
+        )
     return limits_the_answer(
         "not recovered",
-        f"after the slow disk throughput did not reach {slowed.RECOVERED_PCT:.0f} % of "
-        f"before for {slowed.RECOVERED_FOR_S} s",
+        f"after the slow disk {what}",
         advice="give it a longer `measure`, or begin the slow disk earlier (@AFTER)",
     )
 

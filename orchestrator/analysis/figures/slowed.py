@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
-from orchestrator.analysis.figures.transactions import FAILED, Window, ended
+from orchestrator.analysis.figures.transactions import FAILED, Window, due, ended
+from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Measurement
 
 FILE = "slow.json"  # file with the times, among the raw files
@@ -20,9 +22,12 @@ MEANWHILE = "slow_disk"
 AFTER = "after_slow"
 _SCOPES = (BEFORE, MEANWHILE, AFTER)
 # The load is as before when so many seconds in a row together have so much throughput. A single
-# good second may be what had been waiting.
+# good second may be what had been waiting. At a rate so many of what falls due must be as fast as
+# before: what had been waiting makes throughput high while everybody still waits.
 RECOVERED_PCT = 90.0
 RECOVERED_FOR_S = 5
+# "As fast as before" is no slower than so many of those before.
+USUAL_PCT = 99.0
 
 
 def added(
@@ -46,10 +51,18 @@ def added(
         for span in spans:
             span.add(table)
     before, meanwhile, _ = spans
+    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
+    if at_a_rate:
+        never_began = _NeverBegan.by_part(result.facts, meanwhile, seconds.length_s)
+        seconds.add_never_began(never_began.afterwards, never_began.rate_per_s)
+        fell_due = meanwhile.fell_due + never_began.meanwhile
+        against_before = _against_what_fell_due(before, meanwhile, fell_due, seconds)
+    else:
+        against_before = _against_before(before, meanwhile, seconds)
     figures = (
         *result.measurements,
         *parts_of_window.figures(spans, _SCOPES),
-        *_against_before(before, meanwhile, seconds),
+        *against_before,
     )
     return replace(result, measurements=figures)
 
@@ -79,6 +92,24 @@ def _against_before(
         yield metrics.measured("recovery_s", recovery_s)
 
 
+def _against_what_fell_due(
+    before: Window, meanwhile: Window, fell_due: float, seconds: _Seconds
+) -> Iterator[Measurement]:
+    """The same at a rate. fell_due: of `meanwhile`, what never began too.
+
+    How many fall due in a time is chance, so throughput is not held against that of before.
+    """
+    latency_s = before.ranked("all")
+    if not latency_s.total:
+        return
+    if fell_due:
+        served = _throughput_per_s(meanwhile) * meanwhile.duration_s
+        yield metrics.measured("slow_share_pct", 100 * served / fell_due)
+    recovery_s = seconds.until_as_fast(latency_s.percentile(USUAL_PCT))
+    if recovery_s is not None:
+        yield metrics.measured("recovery_s", recovery_s)
+
+
 def _throughput_per_s(span: Window) -> float:
     """0 for a span without length."""
     if span.duration_s <= 0:
@@ -89,20 +120,71 @@ def _throughput_per_s(span: Window) -> float:
     return 0.0
 
 
+@dataclass(frozen=True)
+class _NeverBegan:
+    """What was due and had not begun when the load ended, by the part in which it fell due.
+
+    No record says when. Sessions serve what has waited longest, so it was the last that fell due.
+    """
+
+    rate_per_s: float
+    meanwhile: float
+    afterwards: float
+
+    @classmethod
+    def by_part(
+        cls, facts: GeneratorFacts, meanwhile: Window, after_s: float
+    ) -> _NeverBegan:
+        rate_per_s = facts.arrival_rate_per_s or 0.0
+        never_began = facts.unstarted or 0.0
+        afterwards = min(never_began, rate_per_s * after_s)
+        most_meanwhile = rate_per_s * meanwhile.duration_s
+        return cls(
+            rate_per_s, min(never_began - afterwards, most_meanwhile), afterwards
+        )
+
+
 class _Seconds:
-    """How many transactions were served in each whole second since a moment."""
+    """What was served in each whole second since a moment, and what fell due in it."""
 
     def __init__(self, begin_s: float, end_s: float) -> None:
         self._begin_s = begin_s
         self._end_s = begin_s + max(0, int(end_s - begin_s))
-        self._served = np.zeros(int(self._end_s - begin_s), dtype=int)
+        self._count = int(self._end_s - begin_s)
+        self._never_began = np.zeros(self._count)
+        self._served = np.zeros(self._count, dtype=int)
+        # Of what fell due and was served: its second, and how long it took.
+        self._due_second: list[np.ndarray] = []
+        self._due_latency_s: list[np.ndarray] = []
+        self._due = np.zeros(self._count, dtype=int)
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._begin_s, self._end_s)
         served = inside[inside["outcome"] != FAILED]
-        ended_s = (served["start_s"] + served["latency_s"]).to_numpy()
-        seconds = (ended_s - self._begin_s).astype(int)
-        self._served += np.bincount(seconds, minlength=len(self._served))
+        self._served += self._by_second(served["start_s"] + served["latency_s"])
+        fell_due = due(table, self._begin_s, self._end_s)
+        self._due += self._by_second(fell_due["start_s"])
+        well = fell_due[fell_due["outcome"] != FAILED]
+        self._due_second.append(self._seconds_of(well["start_s"]))
+        self._due_latency_s.append(well["latency_s"].to_numpy())
+
+    @property
+    def length_s(self) -> float:
+        return self._end_s - self._begin_s
+
+    def add_never_began(self, count: float, per_s: float) -> None:
+        """So many of the last that fell due, at `per_s`."""
+        for second in reversed(range(self._count)):
+            in_second = min(count, per_s)
+            self._never_began[second] = in_second
+            count -= in_second
+
+    def _seconds_of(self, times_s: pd.Series) -> np.ndarray:
+        seconds: np.ndarray = (times_s.to_numpy() - self._begin_s).astype(int)
+        return seconds
+
+    def _by_second(self, times_s: pd.Series) -> np.ndarray:
+        return np.bincount(self._seconds_of(times_s), minlength=self._count)
 
     def until(self, per_s: float) -> float | None:
         """When throughput was as high as `per_s` again, in seconds; None if it never was.
@@ -110,8 +192,25 @@ class _Seconds:
         It is the end of the first of RECOVERED_FOR_S seconds in a row that have this throughput
         together.
         """
-        for second in range(len(self._served) - RECOVERED_FOR_S + 1):
-            in_a_row = self._served[second : second + RECOVERED_FOR_S]
-            if int(in_a_row.sum()) >= per_s * RECOVERED_FOR_S:
+        enough = np.full(self._count, per_s)
+        return self._first_with(self._served, enough)
+
+    def until_as_fast(self, longest_s: float) -> float | None:
+        """When RECOVERED_PCT of what fell due took at most `longest_s`; None if it never did.
+
+        Counted as of `until`. A second in which nothing fell due is as before.
+        """
+        if not self._due_second:
+            return None
+        is_fast = np.concatenate(self._due_latency_s) <= longest_s
+        fast_seconds = np.concatenate(self._due_second)[is_fast]
+        fast = np.bincount(fast_seconds, minlength=self._count)
+        fell_due = self._due + self._never_began
+        return self._first_with(fast, fell_due * RECOVERED_PCT / 100)
+
+    def _first_with(self, counts: np.ndarray, enough: np.ndarray) -> float | None:
+        for second in range(self._count - RECOVERED_FOR_S + 1):
+            in_a_row = slice(second, second + RECOVERED_FOR_S)
+            if counts[in_a_row].sum() >= math.fsum(enough[in_a_row]):
                 return second + 1.0
         return None

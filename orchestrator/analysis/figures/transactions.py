@@ -80,6 +80,11 @@ class Window:
     def duration_s(self) -> float:
         return self._end_s - self._start_s
 
+    @property
+    def fell_due(self) -> int:
+        """How many were due in it, of those that ever began."""
+        return self._due
+
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._start_s, self._end_s)
         self._ended += len(inside)

@@ -42,9 +42,10 @@ _REBUILD = (
 )
 # A disk was slow.
 _SLOW_DISK = (
+    _Compared("slow_disk latency_avg_s", "average latency meanwhile"),
     _Compared("slow_disk latency_p99_s", "p99 meanwhile"),
     _Compared("slow_disk throughput_per_s", "transactions/s meanwhile"),
-    _Compared("slow_share_pct", "throughput meanwhile, % of before"),
+    _Compared("slow_share_pct", "throughput kept meanwhile, %"),
     _Compared("recovery_s", "time to recover"),
 )
 

@@ -50,6 +50,16 @@ def test_a_slow_disk_without_a_recovery_in_the_window() -> None:
     assert "not recovered" not in kinds(small())
 
 
+def test_at_a_rate_it_has_not_recovered_while_what_falls_due_is_slower() -> None:
+    def at_a_rate(record: Record) -> Record:
+        slow = with_a_slow_disk(record)
+        paced = replace(slow.workload, options={"arrival_rate": 40})
+        return replace(slow, workload=paced)
+
+    found = the("not recovered", small(change=at_a_rate))
+    assert "in no 5 s was 90 % of what fell due as fast as 99 % before" in found.text
+
+
 def test_a_window_with_a_slow_disk_has_no_steady_state() -> None:
     drifts = small(change=with_a_slow_disk, drift_pct=-30.0)
     assert "unsteady throughput" not in kinds(drifts)

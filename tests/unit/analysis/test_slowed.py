@@ -134,3 +134,71 @@ def test_tiers_are_compared_in_what_was_left_and_in_the_time_to_recover() -> Non
     assert changes["recovery_s", "all"] == pytest.approx(1000)
     assert changes[share_key] == pytest.approx(0, abs=0.5)
     assert changes["throughput_per_s", slowed.MEANWHILE] == pytest.approx(0, abs=0.5)
+
+
+def at_a_rate(table: pd.DataFrame, never_began: int = 0) -> dict[Any, float]:
+    """The figures of transactions that were due at 10/s: a row's start is when it was due."""
+    facts = GeneratorFacts(arrival_rate_per_s=10.0, unstarted=float(never_began))
+    result = slowed.added(
+        Result((), None, (table,), facts), KEPT, WINDOW_S, pooled=False
+    )
+    return {(m.metric, m.scope): m.value for m in result.measurements}
+
+
+def due_at(
+    rate_at: Callable[[float], int], latency_at: Callable[[float], float]
+) -> pd.DataFrame:
+    """So many fall due in each second of the window, and are served after `latency_at`."""
+    table = ended_at(rate_at, 0.0)
+    table["latency_s"] = [latency_at(due_s) for due_s in table["start_s"]]
+    return table
+
+
+def queued(due_s: float) -> float:
+    """Nothing that falls due while the disk is slow ends before 150 s."""
+    if 120 <= due_s < 150:
+        return 150.0 - due_s + 0.01
+    return 0.004
+
+
+def test_at_a_rate_what_was_kept_is_of_what_fell_due_meanwhile() -> None:
+    """By chance only half as many fall due, and all of them are served."""
+
+    def fewer_meanwhile(second: float) -> int:
+        return 5 if 120 <= second < 140 else 10
+
+    values = at_a_rate(due_at(fewer_meanwhile, lambda _: 0.004))
+    assert values["slow_share_pct", "all"] == 100.0
+
+
+def test_at_a_rate_what_only_waited_is_not_kept() -> None:
+    values = at_a_rate(due_at(lambda _: 10, queued))
+    assert values["slow_share_pct", "all"] == 0.0
+
+
+def test_at_a_rate_the_load_recovers_when_what_falls_due_is_as_fast_as_before() -> None:
+    """The queue drains at 150 s in one moment, when throughput is far above that of before."""
+    values = at_a_rate(due_at(lambda _: 10, queued))
+    # The disk is as before at 140 s, and of the five seconds from 150 s on all are fast.
+    assert values["recovery_s", "all"] == 11.0
+
+
+def test_at_a_rate_what_stays_slow_does_not_recover() -> None:
+    slow_to_the_end = due_at(lambda _: 10, lambda due_s: 0.004 if due_s < 120 else 2.0)
+    assert ("recovery_s", "all") not in at_a_rate(slow_to_the_end)
+
+
+def test_at_a_rate_what_never_began_is_not_as_fast_as_before() -> None:
+    """From 150 s on nothing begins: it is in no record, and still waits when the load ends."""
+    table = due_at(lambda _: 10, lambda due_s: 2.0 if due_s >= 120 else 0.004)
+    begun = table[table["start_s"] < 150]
+    never_began = len(table) - len(begun)
+    assert ("recovery_s", "all") not in at_a_rate(begun, never_began)
+
+
+def test_at_a_rate_a_queue_that_reaches_back_is_of_what_fell_due_meanwhile() -> None:
+    """Half of what fell due meanwhile was served, and nothing later began."""
+    table = due_at(lambda _: 10, lambda _: 0.004)
+    begun = table[table["start_s"] < 130]
+    values = at_a_rate(begun, never_began=len(table) - len(begun))
+    assert values["slow_share_pct", "all"] == pytest.approx(50)

@@ -54,7 +54,7 @@ def test_tiers_are_compared_in_what_a_slow_disk_costs() -> None:
     table = parts(change=True)["A slow disk"]
     for words in (
         "transactions/s meanwhile",
-        "throughput meanwhile, % of before",
+        "throughput kept meanwhile, %",
         "time to recover",
         "better",
     ):

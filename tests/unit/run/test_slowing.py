@@ -129,6 +129,19 @@ def test_a_disk_that_does_not_become_slow_makes_the_run_void(tmp_path: Path) -> 
     assert not (here.raw / "slow.json").exists()
 
 
+def test_a_disk_that_is_back_after_the_window_makes_the_run_void(
+    tmp_path: Path,
+) -> None:
+    """An engine that answers late: the time meanwhile would not be within the window."""
+    here, tier = run_of(tmp_path, TENTH)
+    # The window of 60 s has begun so long ago that it is over.
+    begin_s = here.world.clock.now() - 61.0
+    with pytest.raises(VoidError, match="as declared again 1 s after the window"):
+        carried(here, lambda world: world.window_begins(begin_s))
+    assert tier.changed[-1][1] == "node-3 back", "it is set back all the same"
+    assert not (here.raw / "slow.json").exists()
+
+
 def test_other_workloads_change_no_disk(tmp_path: Path) -> None:
     here, tier = run_of(tmp_path)
     carried(here, lambda world: world.window_begins(0.0))
