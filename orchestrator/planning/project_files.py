@@ -283,6 +283,25 @@ def row_and_keys(text: str) -> tuple[str, list[str]]:
     return row, [key for key in keys.split(",") if key]
 
 
+def row_and_changes(text: str) -> tuple[str, list[str]]:
+    """The same with a second disk for the log: `azure/P15+wal=azure/P4` → the row, and the key
+    `wal=azure/P4`, as a profile has it."""
+    data, _, log = text.partition(LOG_DISK_SIGN)
+    row, changes = row_and_keys(data)
+    if log:
+        changes.append(_log_key(log))
+    return row, changes
+
+
+def _log_key(text: str) -> str:
+    """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
+    row, keys = row_and_keys(text)
+    if not keys:
+        return f"wal={row}"
+    pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
+    return f"wal={{{', '.join(pairs)}}}"
+
+
 def keys_and_values(changes: Sequence[str]) -> dict[str, str]:
     """Key → value of each change. UsageError if one is none, or if a key stands twice."""
     values: dict[str, str] = {}

@@ -270,7 +270,8 @@ class Footnote:
 class Document:
     """The first screen field by field (a reader in a hurry sees nothing else), then sections.
 
-    `brief`: the answer in four lines, which stand on top. `is_example`: nothing was measured.
+    `brief`: the answer in four lines, which stand on top. `named_disks`: what a script takes of it.
+    `is_example`: nothing was measured.
     """
 
     title: str
@@ -286,6 +287,7 @@ class Document:
     tiers: tuple[str, ...] = ()
     notice: str = ""  # said before all else
     brief: Brief = NO_BRIEF
+    named_disks: tuple[str, ...] = ()
     is_example: bool = False
 
     @property

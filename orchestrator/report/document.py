@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.registry.installed import family
@@ -51,6 +52,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         tiers=index.tiers,
         notice=phrases.notice(index.answer),
         brief=index.answer.brief,
+        named_disks=named_disks(index.answer),
         is_example=index.answer.is_example,
     )
 

@@ -166,13 +166,13 @@ def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
     outlooks: list[DiskOutlook] = []
     purchase: DisksToBuy | None = None
     for candidate in candidates:
-        name = disk_in_words(candidate)
+        name = candidate.purchase.name
         price = _price(candidate.purchase.tier.price)
         outlooks.append(DiskOutlook(name, price, word=candidate.word))
         # Candidates stand from cheap to dear, so the first that carries it is the cheapest.
         if purchase is None and candidate.word == CARRIES:
             purchase = DisksToBuy(name, price)
-    names = units.listed([outlook.tier for outlook in outlooks])
+    names = units.listed([disk_in_words(candidate) for candidate in candidates])
     why = [candidate_in_words(candidate) for candidate in candidates]
     return PartAnswer(
         subject=provider,

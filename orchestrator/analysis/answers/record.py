@@ -130,6 +130,7 @@ class MonthlyPrice:
 class DisksToBuy:
     """A tier, and how many of its disks: what goes on a purchase order.
 
+    `tier`: the name of a profile, or a row of the catalog with its keys, as `--tier` takes it.
     `title`, `iops`, `bytes_per_s`: of each disk, as declared; None: no limit is declared. `disks`:
     those of all `nodes` of the profile, of which `striped` make up the one disk of a node.
     `log_disks`: those for the write-ahead log, of another kind if it has a `log_title`. None, where
@@ -193,6 +194,7 @@ class SloClause:
 class DiskOutlook:
     """What a disk would have done that was not measured, and why it is worth measuring.
 
+    `tier`: a row of the catalog with its keys, as `--tier` takes it.
     `word`: of an observation; empty for a prediction. `chance`: that the SLO is met, of a
     prediction; None for an observation. `machine`: the one that it would be on.
     """

@@ -1,11 +1,13 @@
-"""A document in the form that was asked for: on the terminal, as JSON, Markdown, five lines or a
-page."""
+"""A document in the form that was asked for: on the terminal, as JSON, Markdown, five lines, a page
+or the names of disks alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
 
 from orchestrator import report, units
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common.app import App
 from orchestrator.report.blocks import Document
@@ -14,6 +16,9 @@ from orchestrator.system import files
 
 def show(app: App, content: object, document: Document, *below: RenderableType) -> None:
     """`content`: the same as JSON. `below`: what stands below it on the terminal."""
+    if app.out.form == forms.NAME:
+        show_names(app, document.named_disks, document.brief)
+        return
     text = ""
     if app.out.form == forms.MARKDOWN:
         text = report.ticket_of(document)
@@ -26,6 +31,14 @@ def show(app: App, content: object, document: Document, *below: RenderableType) 
         streams.write_utf_8(units.printable(text))
         return
     app.out.show(content, *report.console_of(document), *below)
+
+
+def show_names(app: App, named_disks: Sequence[str], brief: Brief) -> None:
+    """The disks that an answer names, a line each. If it names none, standard error says what it
+    says instead."""
+    app.out.show(None, names=named_disks)
+    if not named_disks:
+        app.err.print(f"no disk is named: {brief.what}", markup=False, soft_wrap=True)
 
 
 def write(app: App, folder: Path, document: Document, name: str) -> None:

@@ -5,7 +5,7 @@ of kubectl and gh where they have the form."""
 
 TABLE = "table"
 JSON = "json"
-NAME = "name"  # names alone, a line each, for a shell's loop
+NAME = "name"  # names alone, a line each, for a shell's loop; of an answer the disks to buy
 MARKDOWN = "md"
 SUMMARY = "summary"  # five lines, for a chat or a merge request
 HTML = "html"
@@ -14,4 +14,4 @@ TABLE_ALONE = (TABLE,)
 OR_JSON = (TABLE, JSON)
 OF_LISTS = (TABLE, JSON, NAME)
 OF_TABLES = (TABLE, JSON, MARKDOWN)
-OF_ANSWERS = (TABLE, JSON, MARKDOWN, SUMMARY, HTML)
+OF_ANSWERS = (TABLE, JSON, NAME, MARKDOWN, SUMMARY, HTML)

@@ -122,9 +122,16 @@ class CampaignApp(App):
     def _print(self, loaded: Results, verdict: Verdict, kept_text: str = "") -> None:
         """`kept_text`: of verdict.json, if the verdict was read from it."""
         from orchestrator import report
+        from orchestrator.analysis.answers.named_disks import named_disks
+        from orchestrator.cli.common import documents
+        from orchestrator.report.report_index import ReportIndex
         from orchestrator.system import store
 
         self.progress.done()
+        if self.out.form == forms.NAME:
+            answer = ReportIndex(loaded, verdict).answer
+            documents.show_names(self, named_disks(answer), answer.brief)
+            return
         text = ""
         if self.out.form == forms.MARKDOWN:
             text = report.for_the_ticket(loaded, verdict)

@@ -6,7 +6,7 @@ value that works. Nothing is overwritten."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -68,6 +68,8 @@ def init(
     campaign: str | None = None,
 ) -> None:
     """Writes a first profile, workload or campaign, with comments that explain its keys."""
+    from orchestrator.planning import project_files
+
     _check_names((name, workload, campaign))
     if name is None:
         _check_nothing_asked(options)
@@ -77,6 +79,11 @@ def init(
     workload_place = "tpcc"
     is_like_shipped = True
     texts: dict[Path, str] = {}
+    if options.tier is not None:
+        # `-o name` of an answer has keys behind the row: `aws/gp3:size=1TiB,iops=6000`.
+        row, keys_of_row = project_files.row_and_changes(options.tier)
+        options = replace(options, tier=row)
+        changes = [*keys_of_row, *(changes or ())]
     if name is not None:
         text, is_like_shipped = _profile(name, changes or (), options, app, places)
         file = places.file("profile", name)

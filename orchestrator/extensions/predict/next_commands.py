@@ -6,9 +6,8 @@ from itertools import pairwise
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.results import Results
-from orchestrator.planning.project_files import row_and_keys
+from orchestrator.planning.project_files import row_and_changes
 from orchestrator.report.sections import method
-from orchestrator.tier import LOG_DISK_SIGN
 
 # These options of the earlier command are replaced: the next one measures other tiers.
 OTHERS = {
@@ -44,24 +43,12 @@ def commands_that_measure(
 
 def init_command(profile: str, prediction: Prediction) -> str:
     """The command that writes a profile of that tier: its row, its machine and its keys."""
-    data, _, log = prediction.tier.partition(LOG_DISK_SIGN)
-    row, keys = row_and_keys(data)
+    row, changes = row_and_changes(prediction.tier)
     words = ["tierbench", "init", profile, "--tier", row]
     if prediction.machine:
         words += ["--vm", prediction.machine]
-    words += keys
-    if log:
-        words.append(_log_key(log))
+    words += changes
     return shlex.join(words)
-
-
-def _log_key(text: str) -> str:
-    """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
-    row, keys = row_and_keys(text)
-    if not keys:
-        return f"wal={row}"
-    pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
-    return f"wal={{{', '.join(pairs)}}}"
 
 
 def _kept_words(campaign: Results) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Prediction
@@ -85,8 +86,11 @@ def document(predicted: Predicted) -> Document:
     answer = predicted.answer
     is_example = "rehearsal" in predicted.doubts
     notice = ""
+    chosen = named_disks(answer)
     if is_example:
         notice = phrases.EXAMPLE
+        # A script sees no notice, and would buy by figures that a model made up.
+        chosen = ()
     drawn = _drawn(predicted)
     return Document(
         title=_title(predicted),
@@ -100,6 +104,7 @@ def document(predicted: Predicted) -> Document:
         tiers=colour_order(predicted.cell, drawn),
         notice=notice,
         brief=answer.brief,
+        named_disks=chosen,
         is_example=is_example,
     )
 

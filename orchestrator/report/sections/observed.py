@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.answers import observation, phrases
+from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.observation_words import (
     UNKNOWN,
     band_in_words,
@@ -89,6 +90,7 @@ def document(
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS, ()),
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
+        named_disks=named_disks(answer),
     )
 
 

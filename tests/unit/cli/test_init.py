@@ -343,6 +343,16 @@ def test_each_provider_has_a_cluster_of_its_own(
     assert (profile.cluster.vm, profile.cluster.nodes) == (vm, 3)
 
 
+def test_a_row_has_its_keys_behind_it_as_an_answer_names_it(root: Path) -> None:
+    row = "azure/P15:count=2+wal=azure/premium-v2:size=32GiB,iops=3000"
+    tierbench_init(root, "mine", "--tier", row)
+    tier = read(root, "mine").tier
+    assert (tier.count, tier.origin.catalog_type) == (2, "azure/premium")
+    assert tier.wal is not None and tier.wal.limits.iops == 3000
+    with pytest.raises(UsageError, match="'count' stands twice: 2 and 4"):
+        tierbench_init(root, "other", "--tier", "azure/P15:count=2", "count=4")
+
+
 def test_machines_are_those_of_the_nodes_and_of_the_client(root: Path) -> None:
     tierbench_init(root, "mine", "--tier", "azure/P15", *MACHINES)
     placing = read(root, "mine").placing

@@ -74,6 +74,7 @@ def words_of(folder: Path) -> list[list[str]]:
     return [
         ["report", str(folder)],
         ["report", str(folder), "-o", "json"],
+        ["report", str(folder), "-o", "name"],
         ["report", str(folder), "-o", "summary"],
         ["report", str(folder), "-o", "md"],
         ["report", str(folder), "-o", "html"],

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.rate_caps import RateCap
@@ -28,6 +29,7 @@ from orchestrator.errors import (
 )
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
+from orchestrator.planning import project_files
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
@@ -650,6 +652,10 @@ def test_all_forms_and_the_list_give_the_same_answer(
     shown["html"] = re.sub(r"<[^>]+>", "", shown["html"])
     for form, text in shown.items():
         assert what in text, form
+    assert tierbench(an_app(tmp_path), *words, "-o", "name") == EXIT_DONE
+    (name,) = capfd.readouterr().out.splitlines()
+    assert specified(name) in what
+    assert project_files.bought(ROOT, name)[1], "it is a row of the catalog"
     listing = ("history", "--results", str(tmp_path), "-o", "json")
     assert tierbench(an_app(tmp_path), *listing) == EXIT_DONE
     entries = json.loads(capfd.readouterr().out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -82,6 +82,59 @@ def test_json_is_read_by_a_program(
     said = said_of(name, results, capsys, "--output=json")
     assert json.loads(said) is not None
     assert said != said_of(name, results, capsys)
+
+
+def outputs(name: str) -> tuple[str, ...]:
+    """The forms that a command takes; none if it shows nothing in forms."""
+    (command,) = (command for words, command in commands(PROGRAM) if words == name)
+    for parameter in command.params:
+        if parameter.name == "output":
+            return get_args(parameter.type_descriptor.annotation)
+    return ()
+
+
+WITH_AN_ANSWER = {
+    "run",
+    "compare",
+    "resume",
+    "rehearse",
+    "analyze",
+    "report",
+    "observe",
+}
+WITH_AN_ANSWER |= {"predict", "advise"}
+
+
+@pytest.mark.parametrize("name", sorted(IN_JSON))
+def test_what_has_an_answer_has_it_in_every_form(name: str) -> None:
+    every = {"table", "json", "name", "md", "summary", "html"}
+    assert (set(outputs(name)) == every) == (name in WITH_AN_ANSWER)
+
+
+@pytest.mark.parametrize("name", sorted(IN_JSON))
+def test_a_form_that_a_command_lacks_is_refused_with_those_that_it_has(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = ("table", "json", "name", "md", "summary", "html")
+    for form in (*every, "yaml"):
+        if form in outputs(name):
+            continue
+        assert tierbench(an_app(tmp_path), *name.split(), "-o", form) == EXIT_USAGE
+        said = capsys.readouterr().err
+        assert all(repr(taken) in said for taken in outputs(name)), form
+
+
+def test_a_script_gets_no_name_where_an_answer_has_a_condition(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("report", "--results", str(results), "-o")
+    assert tierbench(an_app(results / "cache"), *words, "json") == EXIT_DONE
+    answer = json.loads(capsys.readouterr().out)["answer"]
+    assert answer["sureness"]["word"] == "for short windows only"
+    assert tierbench(an_app(results / "cache"), *words, "name") == EXIT_DONE
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[-1] == f"no disk is named: {answer['brief']['what']}"
 
 
 def test_figures_of_the_catalog_are_numbers_in_json(

@@ -136,6 +136,11 @@ def test_the_command_that_measures_a_layout_writes_a_profile_of_it(
         shutil.copytree(ROOT / folder, tmp_path / folder)
     app = CampaignApp(root=tmp_path)
     assert exit_code(words[1:], app) == EXIT_DONE
+    # A script gets the layout as `-o name` has it.
+    assert exit_code(["init", "by-name", "--tier", tier], app) == EXIT_DONE
+    text = Path("profiles/advised-1.yaml").read_text()
+    by_name = Path("profiles/by-name.yaml").read_text()
+    assert by_name == text.replace("advised-1", "by-name")
     read, _ = project_files.read(tmp_path, ["advised-1"], [], "laptop")
     expected, _ = project_files.bought(tmp_path, tier, read[0].cluster.vm)
     assert read[0].tier.wal is not None and expected.wal is not None
@@ -262,7 +267,7 @@ def test_each_disk_on_the_first_screen_is_faster_than_all_that_cost_less(
     assert re.search(r"\d+ more are in `-o json`", out)
 
 
-@pytest.mark.parametrize("form", ["md", "summary", "html"])
+@pytest.mark.parametrize("form", ["md", "summary", "html", "name"])
 def test_a_prediction_has_the_forms_of_a_report(
     form: str, results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,7 +275,10 @@ def test_a_prediction_has_the_forms_of_a_report(
     asked = ("--results", results, "-o", form)
     assert predict(RUN, "--size", "250GiB", *asked) == EXIT_DONE
     first = capfd.readouterr().out
-    assert "Worth measuring first" in first and "Predicted, not measured" in first
+    if form == "name":
+        assert re.fullmatch(r"(?:[a-z]+/[^ ]+\n)+", first)
+    else:
+        assert "Worth measuring first" in first and "Predicted, not measured" in first
     assert predict(f"latest/{RUN}", *asked, command="report") == EXIT_DONE
     assert capfd.readouterr().out == first
 
