@@ -16,7 +16,7 @@ NoteKind = Literal[
     "burst scaled", "longer windows", "many windows", "rehearsal",
     "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "left behind",
     "unfinished", "data as asked", "planned in time", "probes",
-    "interrupted", "gone on despite", "other",
+    "interrupted", "gone on despite", "left out", "changed file", "other",
 ]
 PhaseName = Literal[
     "load", "prepare", "warm-up", "measure", "confirm", "settle", "check", "read", "teardown",

@@ -24,7 +24,13 @@ from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.design.factors import EXISTING
-from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
+from orchestrator.facts import (
+    DatabaseFacts,
+    GeneratorFacts,
+    IdentityFacts,
+    NoteKind,
+    group,
+)
 from orchestrator.metrics import DELIVERY, NEW_ORDER
 from orchestrator.model import (
     Measurement,
@@ -43,9 +49,8 @@ if TYPE_CHECKING:
     from orchestrator.analysis.telemetry.use.node_values import Evidence
     from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
-LEFT_OUT = "left out: "  # begins notes of what is passed over
-# Begins notes of files that are read all the same.
-CHANGED = "changed since it was written: "
+# Notes on the campaign's own files: one is passed over, or is read although it was changed.
+ABOUT_FILES: tuple[NoteKind, ...] = ("left out", "changed file")
 Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
 _FULL_SCALES = ("study", "study-20")  # scales with the sizes of the published study
@@ -106,7 +111,8 @@ class Results:
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
     its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked.
     `later_fingerprints`: of each part that `resume` went on with; empty if it left none.
-    `verified`: None if that was not kept."""
+    `verified`: None if that was not kept. `changed_files`: those that are not as they were written,
+    as paths in the folder."""
 
     name: str
     plan: Plan
@@ -118,6 +124,7 @@ class Results:
     predictions: tuple[Prediction, ...] = ()
     later_fingerprints: tuple[Mapping[str, Any], ...] = ()
     verified: Verified | None = None
+    changed_files: frozenset[str] = frozenset()
 
     @property
     def small_scale(self) -> str:
@@ -321,7 +328,7 @@ def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that are passed over, and those that were changed, a phrase each."""
     texts: list[str] = []
     for note in campaign.plan.notes:
-        if note.text.startswith((LEFT_OUT, CHANGED)):
+        if note.kind in ABOUT_FILES:
             texts.append(note.text)
     return tuple(texts)
 

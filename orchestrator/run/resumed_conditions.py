@@ -64,12 +64,11 @@ def never_kept(before: results.Results, folder: Path) -> list[str]:
 def _without_fingerprint(before: results.Results, folder: Path) -> Iterator[str]:
     """Parts of which nothing says what measured them: a file that is missing, was cut, or is not as
     it was written."""
-    remarks = results.left_out(before)
     missing = never_kept(before, folder)
     fingerprints = (before.fingerprint, *before.later_fingerprints)
     for part, fingerprint in enumerate(fingerprints, start=1):
         name = store.fingerprint_name(part)
-        if f"{results.CHANGED}{name}" in remarks:
+        if name in before.changed_files:
             yield f"{name} was changed after it was written"
         elif name in missing:
             yield (

@@ -6,10 +6,11 @@ this one. A version that is in no table is refused, and nothing that lies on a d
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from orchestrator.facts import effect_of_doubt
-from orchestrator.model import RESULTS_FORMAT
+from orchestrator.facts import NoteKind, effect_of_doubt
+from orchestrator.model import RESULTS_FORMAT, Note, Plan
 
 Upgrade = Callable[[dict[str, Any]], None]
 
@@ -30,3 +31,24 @@ def _with_effects(record: dict[str, Any]) -> None:
 PLANS: Mapping[int, Upgrade] = {2: _numbered}
 VERDICTS: Mapping[int, Upgrade] = {2: _numbered}
 RECORDS: Mapping[int, Upgrade] = {1: _with_effects}
+
+
+# Earlier programs kept notes on files in the plan as "other": how their texts begin → their kind.
+_EARLIER_NOTES: Mapping[str, NoteKind] = {
+    "left out: ": "left out",
+    "changed since it was written: ": "changed file",
+}
+
+
+def with_kinds_of_notes(plan: Plan) -> Plan:
+    """The plan with the kinds that its notes on files have today."""
+    return replace(plan, notes=tuple(_with_kind(note) for note in plan.notes))
+
+
+def _with_kind(note: Note) -> Note:
+    if note.kind != "other":
+        return note
+    for beginning, kind in _EARLIER_NOTES.items():
+        if note.text.startswith(beginning):
+            return replace(note, kind=kind)
+    return note

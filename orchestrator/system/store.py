@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief
 from orchestrator.analysis.conclusions import Prediction, Verdict
-from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
+from orchestrator.analysis.results import Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.errors import (
     CutError,
@@ -53,6 +53,11 @@ if TYPE_CHECKING:
 _Read = TypeVar("_Read")
 
 
+# How notes on files begin.
+LEFT_OUT = "left out: "
+CHANGED = "changed since it was written: "
+
+
 @dataclass(frozen=True)
 class _Remarks:
     """What is to be said of a folder: what is passed over, and which files were changed."""
@@ -60,11 +65,20 @@ class _Remarks:
     left_out: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
 
-    def texts(self) -> Iterator[str]:
+    def notes(self, campaign: Path) -> Iterator[Note]:
         for what in self.left_out:
-            yield f"{LEFT_OUT}{what}"
-        for file in self.changed:
-            yield f"{CHANGED}{file}"
+            yield Note("left out", f"{LEFT_OUT}{_in_folder(what, campaign)}")
+        for file in self.changed_files(campaign):
+            yield Note("changed file", f"{CHANGED}{file}")
+
+    def changed_files(self, campaign: Path) -> list[str]:
+        """Their paths in the folder."""
+        return [_in_folder(file, campaign) for file in self.changed]
+
+
+def _in_folder(text: str, campaign: Path) -> str:
+    """The text with paths as they are in the folder, wherever that lies."""
+    return text.replace(f"{campaign}/", "")
 
 
 def create(
@@ -311,7 +325,12 @@ def load(campaign: Path, tables: bool = True) -> Results:
     remarks = _Remarks()
     read = _without_runs(campaign, remarks)
     runs = tuple(_runs(campaign, read.plan, tables, remarks))
-    return replace(read, plan=_with_notes(read.plan, campaign, remarks), runs=runs)
+    return replace(
+        read,
+        plan=_with_notes(read.plan, remarks.notes(campaign)),
+        runs=runs,
+        changed_files=frozenset(remarks.changed_files(campaign)),
+    )
 
 
 def load_without_runs(campaign: Path) -> Results:
@@ -370,7 +389,7 @@ def _plan(campaign: Path, changed: list[str]) -> Plan:
             file, Plan, RESULTS_FORMAT, older=results_formats.PLANS, changed=changed
         )
         stored_plan.require_possible(plan)
-        return plan
+        return results_formats.with_kinds_of_notes(plan)
 
 
 def _runs(
@@ -410,15 +429,11 @@ def _kept_tuple(
     return _whole(read, (), remarks)
 
 
-def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
+def _with_notes(plan: Plan, about_files: Iterable[Note]) -> Plan:
     """The plan with a note of each file that was passed over or changed, unless it has it
     already."""
-    notes: list[Note] = []
-    for text in remarks.texts():
-        note = Note("other", text.replace(f"{campaign}/", ""))
-        if note not in plan.notes:
-            notes.append(note)
-    return replace(plan, notes=(*plan.notes, *notes))
+    new = [note for note in about_files if note not in plan.notes]
+    return replace(plan, notes=(*plan.notes, *new))
 
 
 # The order stays, because the checksum depends on it.

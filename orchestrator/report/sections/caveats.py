@@ -114,14 +114,14 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     if readings:
         yield Stamp("As read here", " ".join(readings), "")
     yield from _about_files(index)
-    about_files = frozenset(results.left_out(index.campaign))
     doubted = {doubt.kind for doubt in index.verdict.doubts}
     for note in notes:
         # Files have one stamp together: there may be as many as the campaign has.
-        if note.text not in about_files and not _is_said_elsewhere(note, doubted):
-            label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
-            text = _shared(index, [str(note)])
-            yield Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
+        if note.kind in results.ABOUT_FILES or _is_said_elsewhere(note, doubted):
+            continue
+        label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
+        text = _shared(index, [str(note)])
+        yield Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
 
 
 def _about_files(index: ReportIndex) -> Iterator[Stamp]:

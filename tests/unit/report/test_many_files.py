@@ -11,6 +11,7 @@ from orchestrator.model import Note
 from orchestrator.report import campaign_tables
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
+from orchestrator.system import store
 from tests.campaigns import build_campaign, later
 
 FILES = 1000
@@ -21,7 +22,7 @@ def changed() -> results.Results:
     notes: list[Note] = []
     for number in range(1, FILES + 1):
         notes.append(
-            Note("other", f"{results.CHANGED}runs/{number:04d}-ultra-insert-r1")
+            Note("changed file", f"{store.CHANGED}runs/{number:04d}-ultra-insert-r1")
         )
     return replace(MADE, plan=replace(MADE.plan, notes=tuple(notes)))
 

@@ -98,6 +98,19 @@ def test_without_the_fingerprint_nothing_goes_on(
     assert sorted(folder.rglob("*")) == before
 
 
+def test_the_rule_does_not_depend_on_how_a_changed_file_is_told(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = killed(make)
+    edited(folder / "fingerprint.json")
+    monkeypatch.setattr(store, "CHANGED", "not as it was written: ")
+    stored = store.load(folder)
+    (told,) = results.left_out(stored)
+    assert told == "not as it was written: fingerprint.json"
+    with pytest.raises(UsageError, match=r"fingerprint\.json was changed after"):
+        go_on(make(), stored.fingerprint)
+
+
 def test_without_the_fingerprint_it_goes_on_if_that_is_asked_for(make: Make) -> None:
     folder = killed(make)
     gone(folder / "fingerprint.json")

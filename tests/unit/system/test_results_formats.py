@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DOUBT_EFFECTS
-from orchestrator.model import RESULTS_FORMAT
+from orchestrator.model import RESULTS_FORMAT, Note
 from orchestrator.system import store, stored_campaigns
 from tests import ROOT
 from tests.campaigns import build_campaign, stored
@@ -132,6 +133,24 @@ def test_a_stored_doubt_of_an_unknown_kind_excludes_unless_it_says_otherwise(
     (read,) = campaign.by_number[1].record.doubts
     assert (read.kind, read.effect) == ("disk was on fire", effect)
     assert (1 in campaign.excluded) == (effect == "excludes")
+
+
+def test_notes_on_files_of_earlier_programs_have_the_kinds_of_today(
+    tmp_path: Path,
+) -> None:
+    campaign = build_campaign(workloads=["insert"], frames=False)
+    texts = (
+        "left out: runs/03-ultra-insert-r1 is a link",
+        "changed since it was written: gates.json",
+    )
+    notes = tuple(Note("other", text) for text in texts)
+    another = Note("other", "the time left out: none")
+    plan = replace(campaign.plan, notes=(*notes, another))
+    folder = stored(replace(campaign, plan=plan), tmp_path)
+    read = store.load(folder)
+    kinds = [note.kind for note in read.plan.notes]
+    assert kinds == ["left out", "changed file", "other"]
+    assert results.left_out(read) == texts
 
 
 def test_an_effect_that_nothing_knows_is_a_record_that_cannot_be_read(
