@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import format_number, format_seconds
+from orchestrator.units import format_number, format_seconds, listed
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,17 @@ def described(disk: SlowDisk) -> str:
     if disk.how == "latency":
         return f"{disk.node} at {amount} times its latency for {lasts}"
     return f"{disk.node} stalled for {lasts}"
+
+
+def all_described(disks: Sequence[SlowDisk]) -> str:
+    """Several in a row, and when each begins if that is given; empty without any."""
+    texts: list[str] = []
+    for disk in disks:
+        text = described(disk)
+        if disk.after_s is not None:
+            text = f"{text} from {format_seconds(disk.after_s)} on"
+        texts.append(text)
+    return listed(texts)
 
 
 def parts(disks: Sequence[SlowDisk], measure_s: float) -> tuple[SlowPart, ...]:

@@ -21,7 +21,7 @@ from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import format_seconds
+from orchestrator.units import format_seconds, listed
 
 
 def check(workload: Workload, profile: Profile, parts: Parts) -> None:
@@ -55,7 +55,7 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
     names = node_disks.node_names(profile.cluster.nodes)
     for disk in workload.slow:
         if disk.node not in names:
-            yield f"there is no {disk.node}: the nodes are {', '.join(names)}"
+            yield f"there is no {disk.node}: the nodes are {listed(names)} (--nodes)"
     yield from slow_disks.mistakes(workload.slow, workload.measure_s)
 
 

@@ -56,13 +56,13 @@ COMPARED: Mapping[str, tuple[Criterion, tuple[Criterion, ...]]] = {
 # Criteria where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
-    Criterion("latency_p99_s", "p99 latency meanwhile", "rebuild"),
+    Criterion("latency_p99_s", "p99 latency while a node is rebuilt", "rebuild"),
 )
 # Criteria where a disk was slow. How long it takes to recover is not counted: it may not be
 # reached. The average stays where a constant latency leaves no p99 to compare.
 SLOW_DISK = (
-    Criterion("latency_avg_s", "average latency meanwhile", "slow_disk"),
-    Criterion("latency_p99_s", "p99 latency meanwhile", "slow_disk"),
+    Criterion("latency_avg_s", "average latency while a disk is slow", "slow_disk"),
+    Criterion("latency_p99_s", "p99 latency while a disk is slow", "slow_disk"),
 )
 
 

@@ -9,7 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import Brief, DisksToBuy
 from orchestrator.analysis.conclusions import Offer
-from orchestrator.design import boxed_work, slo
+from orchestrator.design import boxed_work, slo, slow_disks
 from orchestrator.model import Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -177,6 +177,10 @@ def _load_in_words(load: Workload) -> str:
     # A load that ends with its work has no window of a fixed length.
     if boxed_work.ends_with_work(load):
         windows = f"measured {wording.measured_for(load)}"
+    slow = slow_disks.all_described(load.slow)
+    # What one disk's weakness costs is no figure of the tier as it is.
+    if slow:
+        windows = f"{windows}, {slow}"
     return f"{load.name} ({threads}, {windows})"
 
 

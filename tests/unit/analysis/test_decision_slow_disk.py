@@ -61,7 +61,7 @@ def test_a_tier_that_is_slower_while_a_disk_is_slow_is_not_enough(
 ) -> None:
     found = decided(5.0, has_tail)
     assert found.tier == "ultra", found.reason
-    assert "average latency meanwhile" in found.reason
+    assert "average latency while a disk is slow" in found.reason
 
 
 @pytest.mark.parametrize("has_tail", [True, False], ids=["drawn", "constant latency"])

@@ -123,5 +123,14 @@ def test_a_slow_disk_in_words() -> None:
     ]
 
 
+def test_several_slow_disks_in_words() -> None:
+    two = disks("node-3=10%,20s", "node-2=stall,5s@30s")
+    text = slow_disks.all_described(two)
+    assert text == (
+        "node-3 at 10 % of its IOPS and bytes/s for 20 s and node-2 stalled for 5 s from 30 s on"
+    )
+    assert slow_disks.all_described([]) == ""
+
+
 def test_a_workload_has_none_unless_it_says_so() -> None:
     assert a_workload().slow == ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orchestrator import report
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.figures import slowed
+from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.report.report_index import ReportIndex
@@ -37,6 +39,11 @@ def with_figures(record: Record) -> Record:
     )
 
 
+def slowed_in_plan(campaign: Results) -> Results:
+    loads = [replace(load, slow=SLOW) for load in campaign.plan.workloads]
+    return replace(campaign, plan=replace(campaign.plan, workloads=tuple(loads)))
+
+
 def parts(change: bool) -> dict[str, str]:
     """Title of each part of the comparison -> what is in it."""
     campaign = build_campaign(
@@ -46,12 +53,18 @@ def parts(change: bool) -> dict[str, str]:
         frames=False,
         change=with_figures if change else None,
     )
+    if change:
+        campaign = slowed_in_plan(campaign)
     index = ReportIndex(campaign, verdicts.judge(campaign))
     return {part.title: repr(part.blocks) for part in deltas.section(index).parts}
 
 
 def test_tiers_are_compared_in_what_a_slow_disk_costs() -> None:
     table = parts(change=True)["A slow disk"]
+    assert (
+        "In each window of insert: node-3 at 10 % of its IOPS and bytes/s for 20 s."
+        in table
+    )
     for words in (
         "transactions/s meanwhile",
         "throughput kept meanwhile, %",
@@ -59,6 +72,15 @@ def test_tiers_are_compared_in_what_a_slow_disk_costs() -> None:
         "better",
     ):
         assert words in table, words
+
+
+def test_the_ticket_says_which_disk_was_slow() -> None:
+    campaign = slowed_in_plan(
+        build_campaign(workloads=["insert"], frames=False, change=with_figures)
+    )
+    text = report.for_the_ticket(campaign, verdicts.judge(campaign))
+    words = "windows of 60 s, node-3 at 10 % of its IOPS and bytes/s for 20 s"
+    assert words in text.replace("\\", "")
 
 
 def test_without_one_there_is_no_such_section() -> None:
