@@ -6,6 +6,7 @@ that is given to campaigns that is so within it, too, and it stays."""
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import Swept
@@ -28,6 +29,14 @@ _GONE_S = 300.0
 # Seconds for a leftover to end: its campaign is dead, nobody keeps what it would still write.
 _POLITE_S = 5.0
 _WITHIN = ("container", "secret", "snapshot", "claim", "network")  # a namespace
+
+
+class _Leftover(NamedTuple):
+    """A thing that is to go. `remove` returns a line for each thing that went with it, or None."""
+
+    kind: str
+    name: str
+    remove: Callable[[], list[str] | None]
 
 
 class ClusterLeftovers:
@@ -159,10 +168,10 @@ class ClusterLeftovers:
         """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
-            for kind, name, _ in self._swept(other, forget, with_living=False):
-                if kind == "namespace":
-                    lines += self._content_of(name)
-                lines.append(f"{kind} {name}")
+            for leftover in self._left_by_others(other, forget):
+                if leftover.kind == "namespace":
+                    lines += self._content_of(leftover.name)
+                lines.append(f"{leftover.kind} {leftover.name}")
         return tuple(lines)
 
     def _content_of(self, namespace: str) -> Iterator[str]:
@@ -177,39 +186,51 @@ class ClusterLeftovers:
         """Removes all but what is kept in the space."""
         swept = Swept()
         with cluster_errors("removing leftovers"):
-            for kind, thing, remove in self._swept(other, forget):
-                swept.take(f"{kind} {thing}", remove)
+            for leftover in self._left_by_all(other, forget):
+                swept.take(f"{leftover.kind} {leftover.name}", leftover.remove)
             try:
                 self.await_rented(self._space.namespace, self._space.kept)
             except TierbenchError as error:
                 swept.kept.append(error.what)
         return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
 
-    def _swept(
-        self, other: str | None, forget: Callable[[str], None], with_living: bool = True
-    ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
-        """What is ours, in the order of its removal: kind, name, and what removes it.
-        `with_living`: of this program, too."""
+    def _left_by_others(
+        self, other: str | None, forget: Callable[[str], None]
+    ) -> Iterator[_Leftover]:
+        """What is ours, without what the live campaigns have: this one and `other`."""
         living = {other, self._space.campaign}
-        spared = living
-        if with_living:
-            spared = {other}
-        if with_living or self._space.given:
-            yield from self._ours(_WITHIN, spared, forget)
+        # A namespace of its own has nothing but this campaign's.
+        if self._space.given:
+            yield from self._ours(_WITHIN, living, forget)
+        yield from self._dead_namespaces(living)
+        yield from self._ours(space.OUTSIDE, living, forget)
+
+    def _left_by_all(
+        self, other: str | None, forget: Callable[[str], None]
+    ) -> Iterator[_Leftover]:
+        """What is ours, with what this campaign has made, but for its namespace."""
+        yield from self._ours(_WITHIN, {other}, forget)
+        yield from self._dead_namespaces({other, self._space.campaign})
+        yield from self._ours(space.OUTSIDE, {other}, forget)
+
+    def _dead_namespaces(self, living: Collection[str | None]) -> Iterator[_Leftover]:
+        """The namespaces of campaigns that are not live; none where one is given to all."""
+        if self._space.given:
+            return
         namespaces: dict[str, str] = {}
-        if not self._space.given:
-            for _, thing in self._listed(["namespace"], space.MARK):
-                namespaces[label_of(thing, space.CAMPAIGN)] = name_of(thing)
-        for campaign in sorted(namespaces.keys() - living):
-            yield "namespace", namespaces[campaign], partial(self.remove, campaign)
-        yield from self._ours(space.OUTSIDE, spared, forget)
+        for _, thing in self._listed(["namespace"], space.MARK):
+            namespaces[label_of(thing, space.CAMPAIGN)] = name_of(thing)
+        for campaign in sorted(namespaces):
+            if campaign not in living:
+                remove = partial(self.remove, campaign)
+                yield _Leftover("namespace", namespaces[campaign], remove)
 
     def _ours(
         self,
         kinds: Iterable[str],
         spared: Collection[str | None],
         forget: Callable[[str], None],
-    ) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    ) -> Iterator[_Leftover]:
         """Things of these kinds that are neither kept nor of a campaign that is spared."""
         for kind, thing in self._listed(kinds, self._space.mark):
             name = name_of(thing)
@@ -221,7 +242,7 @@ class ClusterLeftovers:
             if kind == "container":
                 forget(annotation_of(thing, space.NAME))
             remove = partial(self._space.remove, kind, name, _grace_s(kind))
-            yield kind, space.name_here(thing), remove
+            yield _Leftover(kind, space.name_here(thing), remove)
 
 
 def _is_disk(thing: Thing) -> bool:

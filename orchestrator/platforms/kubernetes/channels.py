@@ -22,8 +22,6 @@ OUTPUT = 1
 _ERRORS = 2
 _STATUS = 3
 _END = 255
-# The channel of bytes from a port. The first frame of its channels is the port's number.
-_FORWARDED = 0
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # bytes of input: a frame must fit into the server's buffer
 # The wait for the rest of a frame that has begun; then senders have their turn.

@@ -81,6 +81,7 @@ class PortForward:
             threading.Thread(target=self._carry, args=(here,), daemon=True).start()
 
     def _carry(self, here: socket.socket) -> None:
+        """Carries a connection by the first way at whose end something listens."""
         sent = b""
         with here:
             for channel, open_way in self._ways.items():
@@ -90,73 +91,114 @@ class PortForward:
                     # It looks like a port where nothing listens: who connects tries again.
                     return
                 try:
-                    unanswered = _carry(here, there, channel, sent)
-                except (OSError, websocket.WebSocketException):
+                    ForwardedConnection(here, there, channel, sent).carry()
+                except NothingListens as refusal:
+                    sent = refusal.sent
+                except (Closed, OSError, websocket.WebSocketException):
                     return
                 finally:
                     there.shutdown()
-                if unanswered is None:
-                    return
-                sent = unanswered
 
 
-def _carry(
-    here: socket.socket, there: Any, channel: int, to_there: bytes
-) -> bytes | None:
-    """Carries both ways until one ends. Returns what was sent if nothing listens. `channel`: of
-    what comes; `to_there`: what is sent first."""
-    # The same thread carries both ways, as TLS must not be used by two at once.
-    here.setblocking(False)
-    to_here = b""
-    unanswered: bytes | None = b""  # None: there was an answer
-    begun: set[int] = set()  # channels whose first frame has come
-    while True:
-        ready = _await_either(here, there.sock, bool(to_here), bool(to_there))
-        if (there.sock, READ) in ready:
-            code, frame = there.recv_data_frame(True)
-            data = bytes(frame.data)
-            if code == websocket.ABNF.OPCODE_CLOSE:
-                return None
-            if code == websocket.ABNF.OPCODE_BINARY and data:
-                if channel == _FORWARDED and data[0] not in begun:
-                    begun.add(data[0])
-                elif data[0] == channel:
-                    to_here = data[1:]
-                    unanswered = None
-                # An error on another channel: after an answer the
-                # server has ended, before one nothing listens.
-                elif unanswered is None:
-                    return None
-                else:
-                    return unanswered + to_there
-        if (here, READ) in ready:
-            to_there = here.recv(_PORT_PIECE)
-            if not to_there:
-                return None
-        if (here, WRITE) in ready:
-            to_here = to_here[here.send(to_here) :]
-        if (there.sock, WRITE) in ready:
-            there.send_binary(bytes([channels.INPUT]) + to_there)
-            if unanswered is not None:
-                unanswered += to_there
-            to_there = b""
+class Closed(Exception):
+    """One side has closed the connection."""
 
 
-def _await_either(
-    here: Any, there: Any, waits_for_here: bool, waits_for_there: bool
-) -> set[tuple[Any, int]]:
-    """Waits as `await_any` does.
+class NothingListens(Exception):
+    """The other side has ended before any answer. `sent`: all that it was sent, and more that came
+    from here, for another way."""
 
-    A side is read only when the other has taken all that came from it.
+    def __init__(self, sent: bytes) -> None:
+        super().__init__("nothing listens")
+        self.sent = sent
+
+
+class ForwardedConnection:
+    """A connection to the port, carried both ways by the WebSocket `there`.
+
+    `channel`: of what comes from there; `sent`: what another way could not deliver. One thread
+    carries both ways, as TLS must not be used by two at once.
     """
-    reading: list[Any] = []
-    writing: list[Any] = []
-    if waits_for_there:
-        writing.append(there)
-    else:
-        reading.append(here)
-    if waits_for_here:
-        writing.append(here)
-    else:
-        reading.append(there)
-    return channels.await_any(reading, writing)
+
+    def __init__(
+        self, here: socket.socket, there: Any, channel: int, sent: bytes
+    ) -> None:
+        self._here = here
+        self._there = there
+        self._channel = channel
+        self._to_here = b""
+        self._to_there = sent
+        self._unanswered = b""  # what was sent, until there is an answer
+        self._is_answered = False
+        self._begun: set[int] = set()  # channels whose first frame has come
+
+    def carry(self) -> None:
+        """Carries until one side ends: raises Closed, NothingListens, or what broke."""
+        self._here.setblocking(False)
+        there = self._there.sock
+        while True:
+            ready = self._await_either()
+            if (there, READ) in ready:
+                self._take_frame()
+            if (self._here, READ) in ready:
+                self._take_bytes()
+            if (self._here, WRITE) in ready:
+                self._give_bytes()
+            if (there, WRITE) in ready:
+                self._give_frame()
+
+    def _await_either(self) -> set[tuple[Any, int]]:
+        """Waits as `await_any` does.
+
+        A side is read only when the other has taken all that came from it.
+        """
+        reading: list[Any] = []
+        writing: list[Any] = []
+        if self._to_there:
+            writing.append(self._there.sock)
+        else:
+            reading.append(self._here)
+        if self._to_here:
+            writing.append(self._here)
+        else:
+            reading.append(self._there.sock)
+        return channels.await_any(reading, writing)
+
+    def _take_frame(self) -> None:
+        code, frame = self._there.recv_data_frame(True)
+        if code == websocket.ABNF.OPCODE_CLOSE:
+            raise Closed
+        data = bytes(frame.data)
+        if code != websocket.ABNF.OPCODE_BINARY or not data:
+            return
+        channel = data[0]
+        # It has the port's number alone.
+        is_first = channel not in self._begun
+        self._begun.add(channel)
+        if is_first and self._channel == _FORWARDED:
+            return
+        if channel == self._channel:
+            self._to_here = data[1:]
+            self._is_answered = True
+            self._unanswered = b""
+        # An error on another channel: after an answer the server has ended, before one nothing
+        # listens.
+        elif self._is_answered:
+            raise Closed
+        else:
+            raise NothingListens(self._unanswered + self._to_there)
+
+    def _take_bytes(self) -> None:
+        self._to_there = self._here.recv(_PORT_PIECE)
+        if not self._to_there:
+            raise Closed
+
+    def _give_bytes(self) -> None:
+        count = self._here.send(self._to_here)
+        self._to_here = self._to_here[count:]
+
+    def _give_frame(self) -> None:
+        self._there.send_binary(bytes([channels.INPUT]) + self._to_there)
+        if not self._is_answered:
+            self._unanswered += self._to_there
+        self._to_there = b""

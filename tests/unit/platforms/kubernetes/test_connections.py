@@ -10,14 +10,19 @@ import struct
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import websocket
 
 from orchestrator.errors import TierbenchError
-from orchestrator.platforms.kubernetes import port_forward
 from orchestrator.platforms.kubernetes.channels import Frames
+from orchestrator.platforms.kubernetes.port_forward import (
+    Closed,
+    ForwardedConnection,
+    NothingListens,
+)
 from orchestrator.system.shell import script
 
 _PORT = struct.pack("<H", 5433)
@@ -65,8 +70,8 @@ def caller(server: Server) -> Iterator[socket.socket]:
     outside.settimeout(_WITHIN_S)
 
     def carry() -> None:
-        with here:
-            port_forward._carry(here, server.client, _FORWARDED, b"")
+        with here, suppress(Closed, NothingListens):
+            ForwardedConnection(here, server.client, _FORWARDED, b"").carry()
 
     carrying = threading.Thread(target=carry)
     carrying.start()
@@ -128,10 +133,13 @@ def test_where_nothing_listens_what_was_sent_is_sent_another_way(
         caller.sendall(b"begin")
         server.send(server.frame(b"\0" + _PORT) + server.frame(b"\1" + _PORT))
         server.send(server.frame(refused))
-        assert port_forward._carry(here, server.client, _FORWARDED, b"") == b"begin"
+        with pytest.raises(NothingListens) as refusal:
+            ForwardedConnection(here, server.client, _FORWARDED, b"").carry()
+        assert refusal.value.sent == b"begin"
         again = Server()
         again.send(again.frame(b"\1welcome") + again.frame(b'\3{"status": "Success"}'))
-        assert port_forward._carry(here, again.client, _RELAYED, b"begin") is None
+        with pytest.raises(Closed):
+            ForwardedConnection(here, again.client, _RELAYED, b"begin").carry()
         assert again.receive() == b"\0begin"
         assert caller.recv(10) == b"welcome"
         again.close()
