@@ -16,6 +16,14 @@ class SlowPart:
     end_s: float
 
 
+@dataclass(frozen=True)
+class SlowTime:
+    """From the first moment at which a disk is slow to the last, as of `SlowPart`."""
+
+    begin_s: float
+    end_s: float
+
+
 def described(disk: SlowDisk) -> str:
     """A phrase, such as `node-3 at 10 % of its IOPS and bytes/s for 60 s`."""
     lasts = format_seconds(disk.lasts_s)
@@ -48,6 +56,15 @@ def parts(disks: Sequence[SlowDisk], measure_s: float) -> tuple[SlowPart, ...]:
             begin_s = (measure_s - disk.lasts_s) / 2
         timed.append(SlowPart(disk, begin_s, begin_s + disk.lasts_s))
     return tuple(sorted(timed, key=_begin_s))
+
+
+def slow_time(disks: Sequence[SlowDisk], measure_s: float) -> SlowTime | None:
+    """The span of all of them; None where no disk is slow."""
+    if not disks:
+        return None
+    timed = parts(disks, measure_s)
+    end_s = max(part.end_s for part in timed)
+    return SlowTime(timed[0].begin_s, end_s)
 
 
 def _begin_s(part: SlowPart) -> float:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.design import factors
+from orchestrator.design import factors, slow_disks
+from orchestrator.design.slow_disks import SlowTime
 from orchestrator.model import Workload
 from orchestrator.report.blocks import (
     Block,
@@ -47,7 +48,7 @@ def section(index: ReportIndex) -> Section:
     if nothing:
         parts = [Part("", (Paragraph(nothing),))]
     else:
-        parts = [_workload_part(index, load.name) for load in alone]
+        parts = [_workload_part(index, load) for load in alone]
     return Section("over-time", "Over time", tuple(parts))
 
 
@@ -61,26 +62,30 @@ def _why_nothing(index: ReportIndex, alone: Sequence[Workload]) -> str:
     return ""
 
 
-def _workload_part(index: ReportIndex, workload: str) -> Part:
+def _workload_part(index: ReportIndex, load: Workload) -> Part:
+    workload = load.name
     runs = Runs(index, workload)
+    slow = slow_disks.slow_time(load.slow, load.measure_s)
     # The band below is cut at the same moments as the lines above it.
     bin_s = runs.of_interval("throughput_per_s").bin_s
     strip = runs.of_limits(bin_s)
-    drawn = tuple(_drawn(index, runs, strip))
+    drawn = tuple(_drawn(index, runs, strip, slow))
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    caption = _caption(drawn, bin_s, runs.are_many)
+    caption = _caption(drawn, bin_s, runs.are_many, slow)
     block = Charts(
         drawn,
         index.tiers_with_figures,
         caption,
         bands=over_time_charts.colours_of_limits(strip),
     )
-    return Part(workload, (block, *_node_charts(index, runs)))
+    return Part(workload, (block, *_node_charts(index, runs, slow)))
 
 
-def _caption(drawn: Sequence[Chart], bin_s: int, are_many: bool) -> str:
+def _caption(
+    drawn: Sequence[Chart], bin_s: int, are_many: bool, slow: SlowTime | None
+) -> str:
     points = "second by second"
     if bin_s > 1:
         points = f"means over {bin_s} s"
@@ -89,13 +94,18 @@ def _caption(drawn: Sequence[Chart], bin_s: int, are_many: bool) -> str:
         lines = "Lines are medians of a tier's runs, and the tint holds the middle 80 % of them"
     # Remarks differ by a sentence at their end: the longest holds the others.
     remark = max((chart.remark for chart in drawn), key=len)
+    shaded = "The shaded warm-up is not counted."
+    if slow is not None:
+        shaded = f"{shaded} Shaded too: the time in which a disk was slow."
     return (
-        f"{lines}, {points}. The shaded warm-up is not counted. {remark} The band below: "
+        f"{lines}, {points}. {shaded} {remark} The band below: "
         "what was at its limit in most of a tier's runs, on the node judged."
     )
 
 
-def _drawn(index: ReportIndex, runs: Runs, strip: pd.DataFrame) -> Iterator[Chart]:
+def _drawn(
+    index: ReportIndex, runs: Runs, strip: pd.DataFrame, slow: SlowTime | None
+) -> Iterator[Chart]:
     for measure, means in _measured(runs):
         # A run may have left no samples, and then has no lines of disks and CPU.
         if means.table.empty:
@@ -103,7 +113,7 @@ def _drawn(index: ReportIndex, runs: Runs, strip: pd.DataFrame) -> Iterator[Char
         limits = _limits(index, measure, means)
         remark = _remark(measure, limits)
         yield over_time_charts.over_time(
-            runs.workload, measure, means, index.tiers, limits, remark, strip
+            runs.workload, measure, means, index.tiers, limits, remark, strip, slow
         )
 
 
@@ -126,7 +136,9 @@ def _remark(measure: Measure, limits: over_time_charts.Caps) -> str:
     return remark
 
 
-def _node_charts(index: ReportIndex, runs: Runs) -> Iterator[Block]:
+def _node_charts(
+    index: ReportIndex, runs: Runs, slow: SlowTime | None
+) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
     # Written so, because the maximum of no runs is NaN, of which every comparison is false.
     if not runs.nodes.max() > 1:
@@ -140,7 +152,9 @@ def _node_charts(index: ReportIndex, runs: Runs) -> Iterator[Block]:
             continue
         limits = _limits(index, measure, rates)
         drawn.append(
-            over_time_charts.by_node(runs.workload, measure, rates, index.tiers, limits)
+            over_time_charts.by_node(
+                runs.workload, measure, rates, index.tiers, limits, slow
+            )
         )
         points = "second by second"
         if rates.bin_s > 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from orchestrator.design.slow_disks import SlowTime
 from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
@@ -39,10 +40,12 @@ def over_time(
     limits: Caps,
     remark: str = "",
     strip: pd.DataFrame = _NO_STRIP,
+    slow: SlowTime | None = None,
 ) -> Chart:
     """One thin line per run, or the median of many, in its tier's colour; the busiest node's is
     dashed, if it is told.
-    strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
+    strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier.
+    slow: when a disk was slow, which is shaded."""
     drawn = _drawn_tiers(series, tiers)
     # An empty band would only be a gap if nothing was at a limit.
     banded: list[str] = []
@@ -64,7 +67,7 @@ def over_time(
     spec["layer"] += _bands_of_tiers(tiers, banded, strip)
     reading = _reading(series, drawn, measure.unit)
     title = f"{measure.title} under {workload}, {measure.unit}"
-    tables = _tables(series, measure, limits)
+    tables = _tables(series, measure, limits, slow)
     name = f"{workload}-{measure.file}"
     return charts.figure(name, title, spec, tables, remark, [reading])
 
@@ -160,12 +163,12 @@ def _band(
 
 
 def _tables(
-    series: Series, measure: Measure, limits: Caps
+    series: Series, measure: Measure, limits: Caps, slow: SlowTime | None
 ) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     # Seconds count from the begin of the window, so those of the warm-up are negative.
     start_s = min(float(table["seconds"].min()), 0.0)
-    warm_up = {"from": start_s, "to": 0.0, "text": ""}
+    warm_up: dict[Any, Any] = {"from": start_s, "to": 0.0, "text": ""}
     # The word would stand on a stripe that has no width if there was no warm-up.
     if start_s:
         warm_up["text"] = "warm-up"
@@ -173,7 +176,10 @@ def _tables(
     for value, label in limits.items():
         # Caps are declared in base units, and drawn in those of the lines.
         caps.append({"cap": value * measure.factor, "text": label})
-    tables = {"warm_up": [warm_up], "caps": caps}
+    shaded = [warm_up]
+    if slow is not None:
+        shaded.append({"from": slow.begin_s, "to": slow.end_s, "text": "slow disk"})
+    tables = {"shaded": shaded, "caps": caps}
     if "low" in table:
         tables["spread"] = _spread(table, measure)
         # The band has its own table; in the lines' it would be written twice into the page.
@@ -192,7 +198,12 @@ def _spread(table: pd.DataFrame, measure: Measure) -> list[dict[Any, Any]]:
 
 
 def by_node(
-    workload: str, measure: Measure, series: Series, tiers: Sequence[str], limits: Caps
+    workload: str,
+    measure: Measure,
+    series: Series,
+    tiers: Sequence[str],
+    limits: Caps,
+    slow: SlowTime | None = None,
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
     caps = None
@@ -212,5 +223,5 @@ def by_node(
     )
     name = f"{workload}-nodes-{measure.file}"
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
-    tables = _tables(series, measure, limits)
+    tables = _tables(series, measure, limits, slow)
     return charts.figure(name, title, spec, tables, hover=[reading])

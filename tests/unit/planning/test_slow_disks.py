@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.design import slow_disks
+from orchestrator.design.slow_disks import SlowTime
 from orchestrator.errors import UsageError
 from orchestrator.keys.slow_disks import slow_disk_in
 from orchestrator.planning.profiles import read_workload
@@ -121,6 +122,12 @@ def test_a_slow_disk_in_words() -> None:
         "node-3 at 10 times its latency for 60 s",
         "node-3 stalled for 5 s",
     ]
+
+
+def test_the_slow_time_is_from_the_first_to_the_last() -> None:
+    overlapping = disks("node-3=10%,20s@10s", "node-2=stall,5s@12s")
+    assert slow_disks.slow_time(overlapping, 60.0) == SlowTime(10.0, 30.0)
+    assert slow_disks.slow_time([], 60.0) is None
 
 
 def test_several_slow_disks_in_words() -> None:

@@ -10,8 +10,9 @@ from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
 from orchestrator.model import Record
+from orchestrator.report.blocks import Charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import deltas
+from orchestrator.report.sections import deltas, over_time
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
 
@@ -81,6 +82,24 @@ def test_the_ticket_says_which_disk_was_slow() -> None:
     text = report.for_the_ticket(campaign, verdicts.judge(campaign))
     words = "windows of 60 s, node-3 at 10 % of its IOPS and bytes/s for 20 s"
     assert words in text.replace("\\", "")
+
+
+def test_lines_over_time_have_the_slow_time_shaded() -> None:
+    campaign = slowed_in_plan(
+        build_campaign(
+            profiles=["premium"], workloads=["insert"], repetitions=1, measure_s=60.0
+        )
+    )
+    (part,) = over_time.section(ReportIndex(campaign, verdicts.judge(campaign))).parts
+    lines = part.blocks[0]
+    assert isinstance(lines, Charts)
+    assert "Shaded too: the time in which a disk was slow." in lines.caption
+    # 20 s in the middle of 60 s.
+    assert lines.rows[0].live is not None
+    (warm_up, slow) = lines.rows[0].live["datasets"]["shaded"]
+    assert (slow["from"], slow["to"], slow["text"]) == (20.0, 40.0, "slow disk")
+    assert warm_up["text"] == "warm-up"
+    assert ">slow disk<" in lines.rows[0].svg
 
 
 def test_without_one_there_is_no_such_section() -> None:
