@@ -16,7 +16,7 @@ from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
 from orchestrator.run.run_context import RunContext
 from orchestrator.run.slowing import slowing
-from orchestrator.system import store
+from orchestrator.system import unfinished_runs
 
 
 def measure(
@@ -177,6 +177,6 @@ def _limits_in_force(
         limits.enforce(tier, disks, world)
     yield
     # Limits that a person changed are not as declared, and the run is left out for that alone.
-    if limits is not None and not store.limit_changes(here.folder):
+    if limits is not None and not unfinished_runs.limit_changes(here.folder):
         limits.require_enforced(tier, disks, world)
     lift_limits(here, disks, nodes)

@@ -28,7 +28,7 @@ from orchestrator.model import (
 )
 from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.run_context import RunContext
-from orchestrator.system import at_once, files, store
+from orchestrator.system import at_once, files, store, unfinished_runs
 
 _HOST_FAILED = "tierdisk: "  # the begin of the disk server's words about its host
 
@@ -219,7 +219,7 @@ def _facts(here: RunContext) -> dict[str, Any]:
     extensions = taking_part(members)
     if extensions:
         facts["extensions"] = extensions
-    changes = store.limit_changes(here.folder)
+    changes = unfinished_runs.limit_changes(here.folder)
     if changes:
         facts["limit_changes"] = changes
     if draft.thread_errors:

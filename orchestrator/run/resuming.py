@@ -20,7 +20,7 @@ from orchestrator.parts import Parts
 from orchestrator.planning.plan import interruptions
 from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.run.resumed_conditions import differences, never_kept
-from orchestrator.system import files, run_folders, store
+from orchestrator.system import files, run_folders, store, unfinished_runs
 from orchestrator.units import counted, format_moment, listed
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
@@ -176,7 +176,7 @@ class Resumption:
             try:
                 _read_afterwards(folder, left.get(run.number), parts)
             except (TierbenchError, OSError) as error:
-                aside = store.put_aside(self.folder, run)
+                aside = unfinished_runs.put_aside(self.folder, run)
                 # The run had left nothing, so there is nothing to tell of it.
                 if aside is None:
                     continue
@@ -199,7 +199,7 @@ class Resumption:
         if measured is None or run_folders.obstacle(aside):
             return 0
         # A person changed limits meanwhile, and no point says whether that was before it.
-        if store.limit_changes(aside):
+        if unfinished_runs.limit_changes(aside):
             return 0
         points = sorted((aside / "raw" / measured.folder).glob("[!.]*.json"))
         raw = store.run_folder(self.folder, run) / "raw"

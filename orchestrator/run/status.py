@@ -14,7 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.run import campaign_time, judged_runs, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
 from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
-from orchestrator.system import run_folders, store
+from orchestrator.system import run_folders, store, unfinished_runs
 from orchestrator.units import counted, format_seconds
 
 # A campaign may have been killed if it writes no file for so long. Nothing else shows it here.
@@ -83,7 +83,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
 
 
 def _in_progress(folder: Path, runs: Sequence[_RecordedRun]) -> Iterator[str]:
-    going = store.in_progress(folder)
+    going = unfinished_runs.in_progress(folder)
     if going is not None:
         yield f"in progress: {going.name}"
     for run in runs:

@@ -42,7 +42,10 @@ _EARLIER_NOTES: Mapping[str, NoteKind] = {
 
 def with_kinds_of_notes(plan: Plan) -> Plan:
     """The plan with the kinds that its notes on files have today."""
-    return replace(plan, notes=tuple(_with_kind(note) for note in plan.notes))
+    notes: list[Note] = []
+    for note in plan.notes:
+        notes.append(_with_kind(note))
+    return replace(plan, notes=tuple(notes))
 
 
 def _with_kind(note: Note) -> Note:

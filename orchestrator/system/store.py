@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -35,7 +32,6 @@ from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
 from orchestrator.registry.references import ExtensionOrigin
 from orchestrator.system import (
-    campaign_folders,
     clock,
     extension_files,
     files,
@@ -73,7 +69,10 @@ class _Remarks:
 
     def changed_files(self, campaign: Path) -> list[str]:
         """Their paths in the folder."""
-        return [_in_folder(file, campaign) for file in self.changed]
+        paths: list[str] = []
+        for file in self.changed:
+            paths.append(_in_folder(file, campaign))
+        return paths
 
 
 def _in_folder(text: str, campaign: Path) -> str:
@@ -135,11 +134,11 @@ def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
 def fresh_folder(results: Path, name: str) -> Path:
     """Makes a new folder, although another program may choose the same name in that second."""
     files.make_folder(results)
-    names = [name]
-    names += [f"{name}-{number}" for number in range(2, 1000)]
     # Whoever makes the folder has it: to look first would leave a moment for another program.
-    for fresh_name in names:
-        folder = results / fresh_name
+    for number in range(1, 1000):
+        folder = results / name
+        if number > 1:
+            folder = results / f"{name}-{number}"
         with contextlib.suppress(FileExistsError):
             files.make_new_folder(folder)
             return folder
@@ -152,84 +151,6 @@ def run_folder(campaign: Path, run: Run) -> Path:
     folder = run_folders.path_of(campaign, run)
     names = folder.relative_to(campaign).parts
     return files.make_folder(campaign, *names, "raw").parent
-
-
-def put_aside(campaign: Path, run: Run) -> Path | None:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns; None if it
-    left nothing. UsageError if there is no such folder, but something else of its name."""
-    folder = run_folders.path_of(campaign, run)
-    aside = campaign / "interrupted"
-    if not os.path.lexists(folder):
-        return None
-    if plain_files.kind_of(aside) not in ("nothing", "a folder"):
-        raise plain_files.not_plain(aside)
-    files.make_folder(campaign, aside.name)
-    # A run may be interrupted several times, and what each attempt left is kept.
-    number = 1 + max(_numbers_aside(aside, run), default=0)
-    return folder.rename(aside / f"{run.slug}-{number}")
-
-
-def _numbers_aside(aside: Path, run: Run) -> Iterator[int]:
-    """The numbers in the names of what was put aside of a run before."""
-    pattern = re.compile(re.escape(run.slug) + r"-(\d{1,9})")
-    for path in aside.iterdir():
-        match = pattern.fullmatch(path.name)
-        if match:
-            yield int(match[1])
-
-
-_CHANGES = "limit-changes.jsonl"
-
-
-def unfinished_run(results: Path, name: str) -> Path:
-    """Returns the run in progress, by its slug or "latest". UsageError if there is no such run."""
-    campaign = campaign_folders.newest(results) or results / "latest"
-    unfinished = in_progress(campaign)
-    if unfinished is None:
-        raise UsageError(
-            f"no run is going on in {campaign}",
-            "`tierbench status` says how a campaign stands",
-        )
-    if name not in ("latest", unfinished.name):
-        raise UsageError(f"{name} is not going on; {unfinished.name} is")
-    return unfinished
-
-
-def in_progress(campaign: Path) -> Path | None:
-    """Returns the folder of the planned run without a record, if there is one. UsageError if the
-    plan cannot be read."""
-    if plain_files.kind_of(campaign / "plan.json") == "nothing":
-        return None
-    unfinished: list[Path] = []
-    for folder in run_folders.present(campaign, _plan(campaign, []), []):
-        if not plain_files.is_file(folder.path / run_folders.RECORD):
-            unfinished.append(folder.path)
-    return max(unfinished, default=None)
-
-
-def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
-    """Adds a change of a running disk's limits to the run's raw files."""
-    line = json.dumps(change) + "\n"
-    files.keep(run / "raw" / _CHANGES, line, adds=True)
-
-
-def limit_changes(run: Path) -> list[Any]:
-    """Returns all changes of limits during the run, in order, without those that the disk refused,
-    which never took effect. A line that was cut counts as one: it may have taken effect."""
-    file = run / "raw" / _CHANGES
-    changes: list[Any] = []
-    if plain_files.kind_of(file) == "nothing":
-        return changes
-    for line in plain_files.read(file).decode(errors="replace").splitlines():
-        try:
-            change = dict(json.loads(line))
-        except (ValueError, TypeError):
-            change = {"cut": line}
-        if "refused" not in change:
-            changes.append(change)
-        elif changes:  # the refused change was noted just before
-            changes.pop()
-    return changes
 
 
 def save_run(
@@ -382,6 +303,11 @@ def _verified(campaign: Path, changed: list[str]) -> Verified | None:
     return stored_json.read_json(file, Verified, part="verified", changed=changed)
 
 
+def plan_of(campaign: Path) -> Plan:
+    """The plan alone. UsageError or CutError if it cannot be read."""
+    return _plan(campaign, [])
+
+
 def _plan(campaign: Path, changed: list[str]) -> Plan:
     file = campaign / "plan.json"
     with in_form(file):
@@ -432,8 +358,11 @@ def _kept_tuple(
 def _with_notes(plan: Plan, about_files: Iterable[Note]) -> Plan:
     """The plan with a note of each file that was passed over or changed, unless it has it
     already."""
-    new = [note for note in about_files if note not in plan.notes]
-    return replace(plan, notes=(*plan.notes, *new))
+    notes = list(plan.notes)
+    for note in about_files:
+        if note not in plan.notes:
+            notes.append(note)
+    return replace(plan, notes=tuple(notes))
 
 
 # The order stays, because the checksum depends on it.

@@ -31,7 +31,7 @@ from orchestrator.report.exports import FORMATS
 from orchestrator.report.rendering import markdown
 from orchestrator.run import status
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import store, stored_campaigns
+from orchestrator.system import store, stored_campaigns, unfinished_runs
 from tests.campaigns import build_campaign, stored
 from tests.faults.damaged_folders import Damage, damages
 
@@ -93,7 +93,7 @@ def looked_at(folder: Path) -> None:
         lambda: list(status.described(folder, NOW_S)),
         lambda: Resumption(folder).finished,
         lambda: store.checksum(folder),
-        lambda: store.in_progress(folder),
+        lambda: unfinished_runs.in_progress(folder),
     )
     for look in looks:
         try:

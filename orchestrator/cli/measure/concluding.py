@@ -16,7 +16,7 @@ from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import MeasuredPoints
 from orchestrator.run import judged_runs, judging
-from orchestrator.system import files, store
+from orchestrator.system import files, store, unfinished_runs
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes. Then pages take a 200th of its time
@@ -120,7 +120,7 @@ def _so_far(
         run_folder = folder / "runs" / run.slug
         # A file that is just being written may be cut; the next page has its figures.
         with suppress(errors.TierbenchError):
-            if not store.limit_changes(run_folder):
+            if not unfinished_runs.limit_changes(run_folder):
                 yield run.number, points.so_far(workload, run_folder / "raw")
 
 

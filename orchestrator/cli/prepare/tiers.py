@@ -137,11 +137,11 @@ def set_limits(
     """Changes limits of the emulated disks of the run that is going on, or of one `node`; returns
     what they enforce. The change is written beside the run's raw files and becomes part of its
     record. UsageError if that run is not going on or has no such disks."""
-    from orchestrator.system import store
+    from orchestrator.system import store, unfinished_runs
     from orchestrator.tiers.common.emulated import disk_server, limit_changes
 
     # A run that has ended has its limits in its record, which nothing may change.
-    folder = store.unfinished_run(results, run)
+    folder = unfinished_runs.unfinished_run(results, run)
     # A run's folder is CAMPAIGN/runs/RUN.
     campaign = store.load(folder.parent.parent, tables=False).plan
     world = app.world(campaign.platform, campaign.placing)
@@ -166,7 +166,9 @@ def set_limits(
         )
     # Limits are lifted while data are loaded, and set again by the run: a change now would be lost.
     # Where a user has set some already, "no limit" may be what was asked for.
-    if not store.limit_changes(folder) and limit_changes.any_lifted(disks, world):
+    if not unfinished_runs.limit_changes(folder) and limit_changes.any_lifted(
+        disks, world
+    ):
         raise UsageError(
             f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
             "try again in its warm-up or window",
@@ -175,7 +177,7 @@ def set_limits(
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
         # Kept with its time, because figures of a window with two limits are of neither.
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
-        store.keep_limit_change(folder, change)
+        unfinished_runs.keep_limit_change(folder, change)
 
     return limit_changes.change_all(disks, limits, keep, world)
 

@@ -21,7 +21,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import Completed, ContainerEntry, ContainerSpec
-from orchestrator.system import store
+from orchestrator.system import store, unfinished_runs
 from orchestrator.system.clock import SystemClock
 from tests.apps import an_app
 from tests.fake_cluster import FakeCluster
@@ -49,7 +49,7 @@ def set_iops(app: App, results: Path) -> float:
 
 
 def changed(run: Path) -> list[Any]:
-    return [(one["disk"], one["set"]) for one in store.limit_changes(run)]
+    return [(one["disk"], one["set"]) for one in unfinished_runs.limit_changes(run)]
 
 
 def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(

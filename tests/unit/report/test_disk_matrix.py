@@ -14,7 +14,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.model import Profile
 from orchestrator.report.document import arrange
-from orchestrator.system import store
+from orchestrator.system import store, unfinished_runs
 from orchestrator.tier import Price
 from tests.disk_matrices import begun, keep_whole
 
@@ -98,5 +98,5 @@ def test_nothing_is_shown_of_points_that_are_none(
     folder = begun(tmp_path, 2 if changed_limits else 0)
     if changed_limits:
         (run,) = (folder / "runs").iterdir()
-        store.keep_limit_change(run, {"disk": "node-1"})
+        unfinished_runs.keep_limit_change(run, {"disk": "node-1"})
     assert "No run of this workload left figures." in report_of(folder)

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import GateError, NodeError, RunError
 from orchestrator.model import Record
 from orchestrator.powers import ContainerLimits
-from orchestrator.system import store
+from orchestrator.system import unfinished_runs
 from tests.fake_parts import DOWN
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log
 from tests.unit.run.conftest import Make
@@ -147,7 +147,7 @@ def test_limits_that_a_person_changed_are_a_doubt_and_no_failure(make: Make) -> 
             super().say(word)
             if word == "run point-select":
                 change = {"time_s": 1.0, "disk": "d", "set": {"iops": 3000.0}}
-                store.keep_limit_change(
+                unfinished_runs.keep_limit_change(
                     campaign.results / "latest/runs/01-premium-point-select-r1", change
                 )
 

@@ -25,7 +25,7 @@ from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import files, store, stored_json
+from orchestrator.system import files, store, stored_json, unfinished_runs
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, completed
 from tests.plans import a_plan
@@ -416,7 +416,7 @@ def test_a_run_of_points_goes_on_with_those_it_has(
     (raw / "points" / "one.json").write_text("measured")
     (raw / "points" / ".two.json.new").write_text("mea")
     if changed_limits:
-        store.keep_limit_change(raw.parent, {"disk": "node-1"})
+        unfinished_runs.keep_limit_change(raw.parent, {"disk": "node-1"})
     campaign = make()
     campaign.parts = replace(
         campaign.parts, load_generators={"sysbench": InPoints(campaign.log)}

@@ -21,7 +21,7 @@ from orchestrator.cli.measure import concluding as command
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
-from orchestrator.system import store, stored_campaigns
+from orchestrator.system import store, stored_campaigns, unfinished_runs
 from orchestrator.tier_catalog import price_lists
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign, stored
@@ -197,14 +197,16 @@ def test_a_change_of_limits_that_was_cut_still_counts_as_one(tmp_path: Path) -> 
     ]
     (tmp_path / "raw").mkdir()
     file = tmp_path / "raw/limit-changes.jsonl"
-    store.keep_limit_change(tmp_path, changes[0])
+    unfinished_runs.keep_limit_change(tmp_path, changes[0])
     whole = file.read_bytes()
     for left in range(1, len(whole) - 1):
         file.write_bytes(whole[:left])
-        assert len(store.limit_changes(tmp_path)) == 1, left
+        assert len(unfinished_runs.limit_changes(tmp_path)) == 1, left
     file.write_text("")
-    store.keep_limit_change(tmp_path, changes[1])
-    assert store.limit_changes(tmp_path) == [], "the change that it refers to was lost"
+    unfinished_runs.keep_limit_change(tmp_path, changes[1])
+    assert unfinished_runs.limit_changes(tmp_path) == [], (
+        "the change that it refers to was lost"
+    )
 
 
 def test_a_table_with_a_hole_is_named_and_passed_over(

@@ -20,7 +20,7 @@ from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Run
-from orchestrator.system import files, run_folders, store
+from orchestrator.system import files, run_folders, store, unfinished_runs
 from tests.campaigns import build_campaign, stored
 
 FIRST = "01-premium-insert-r1"
@@ -88,7 +88,7 @@ def test_a_folder_without_a_record_is_no_trouble(campaign: Path) -> None:
     (campaign / "runs" / ".DS_Store").write_text("x")
     assert numbers(campaign) == [1, 2, 3, 4]
     assert named(campaign) == ""
-    assert store.in_progress(campaign) is None
+    assert unfinished_runs.in_progress(campaign) is None
 
 
 def test_a_name_that_is_not_utf_8_can_be_shown(campaign: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_checksum_of_a_file_elsewhere_is_a_difference(
 @pytest.mark.parametrize("name", ["x/../../../../victim", "/etc", "a\0b", "a\nb"])
 def test_no_folder_of_a_run_leaves_its_campaign(tmp_path: Path, name: str) -> None:
     run = Run(1, name, "insert", 1)
-    for reach in (run_folders.path_of, store.run_folder, store.put_aside):
+    for reach in (run_folders.path_of, store.run_folder, unfinished_runs.put_aside):
         with pytest.raises(UsageError, match="name"):
             reach(tmp_path, run)
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import RESULTS_FORMAT, Doubt, Phase, Record
-from orchestrator.system import at_once, campaign_folders, store
+from orchestrator.system import at_once, campaign_folders, store, unfinished_runs
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Gate, GateCheck
 from tests.campaign_tables import sampled_in
@@ -99,7 +99,7 @@ def test_results_need_no_links(tmp_path: Path) -> None:
         and not (tmp_path / "latest").exists()
     )
     store.run_folder(second, a_plan().runs[0])
-    assert store.unfinished_run(tmp_path, "latest").parent.parent == second
+    assert unfinished_runs.unfinished_run(tmp_path, "latest").parent.parent == second
 
 
 def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
         {"set": 1, "disk": "b"},
         {"refused": 0, "disk": "b"},
     ):
-        store.keep_limit_change(run, change)
-    store.keep_limit_change(run, {"undone": 0, "disk": "a"})
-    assert [next(iter(change)) for change in store.limit_changes(run)] == [
+        unfinished_runs.keep_limit_change(run, change)
+    unfinished_runs.keep_limit_change(run, {"undone": 0, "disk": "a"})
+    assert [next(iter(change)) for change in unfinished_runs.limit_changes(run)] == [
         "set",
         "undone",
     ]
@@ -154,11 +154,11 @@ def test_what_an_unfinished_run_left_is_put_aside_behind_all_that_was_before(
     for _ in range(4):
         folder = store.run_folder(tmp_path, run)
         (folder / "raw" / "log.txt").write_text(f"try {len(names)}")
-        aside = store.put_aside(tmp_path, run)
+        aside = unfinished_runs.put_aside(tmp_path, run)
         assert aside is not None
         assert (aside / "raw" / "log.txt").read_text() == f"try {len(names)}"
         names.append(aside.name)
         if len(names) == 3:
             aside.with_name(names[1]).rename(tmp_path / "elsewhere")
     assert names == [f"{run.slug}-{number}" for number in (1, 2, 3, 4)]
-    assert store.put_aside(tmp_path, run) is None
+    assert unfinished_runs.put_aside(tmp_path, run) is None

@@ -23,7 +23,7 @@ from orchestrator.run import datasets
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.kept_gates import MAX_AGE_S
 from orchestrator.run.schedule import Schedule
-from orchestrator.system import store
+from orchestrator.system import store, unfinished_runs
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common.emulated import disk_files
@@ -395,7 +395,7 @@ def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
 
 def test_the_run_that_is_going_on(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run is going on") as error:
-        store.unfinished_run(tmp_path, "latest")
+        unfinished_runs.unfinished_run(tmp_path, "latest")
     assert "tierbench status" in error.value.advice
     plan = a_plan(workloads=("tpcc",), repetitions=2)
     folder = store.create(tmp_path, plan, {}, 0.0)
@@ -403,16 +403,21 @@ def test_the_run_that_is_going_on(tmp_path: Path) -> None:
     (first / "record.json").write_text("{}")
     second = store.run_folder(folder, Run(2, "premium", "tpcc", 2))
     for name in ("latest", "02-premium-tpcc-r2"):
-        assert store.unfinished_run(tmp_path, name).name == second.name
+        assert unfinished_runs.unfinished_run(tmp_path, name).name == second.name
     with pytest.raises(
         UsageError, match="01-premium-tpcc-r1 is not going on; 02-premium-tpcc-r2"
     ):
-        store.unfinished_run(tmp_path, "01-premium-tpcc-r1")
+        unfinished_runs.unfinished_run(tmp_path, "01-premium-tpcc-r1")
 
 
 def test_changes_of_limits_are_kept_in_order(tmp_path: Path) -> None:
     folder = store.run_folder(tmp_path, Run(1, "premium", "tpcc", 1))
-    assert store.limit_changes(folder) == []
+    assert unfinished_runs.limit_changes(folder) == []
     for iops in (4000, 2000):
-        store.keep_limit_change(folder, {"time_s": 1.0, "set": {"iops": iops}})
-    assert [one["set"]["iops"] for one in store.limit_changes(folder)] == [4000, 2000]
+        unfinished_runs.keep_limit_change(
+            folder, {"time_s": 1.0, "set": {"iops": iops}}
+        )
+    assert [one["set"]["iops"] for one in unfinished_runs.limit_changes(folder)] == [
+        4000,
+        2000,
+    ]
