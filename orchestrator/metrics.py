@@ -58,12 +58,36 @@ INTERVAL_COLUMNS = (
 SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
 
 
+# What a rate counts, which its unit alone does not say.
+_COUNTED = {
+    "throughput_per_s": "transactions/s",
+    "offered_per_s": "transactions/s",
+    "served_per_s": "transactions/s",
+    "nopm": "NOPM",
+    "iops": "IOPS",
+    "iops_ceiling": "IOPS",
+    "disk_iops": "IOPS",
+    "disk_read_iops": "IOPS",
+    "disk_write_iops": "IOPS",
+    "wal_disk_iops": "IOPS",
+}
+
+
 def value_in_words(metric: str, value: float) -> str:
-    """`41.2 ms`, `25,000 NOPM`: a value of a metric of METRICS with its unit."""
-    unit = METRICS[metric].unit
-    if unit == "1/min":
-        return units.format_quantity(value, "NOPM")
-    return units.format_quantity(value, unit)
+    """`41.2 ms`, `470 transactions/s`, `25,000 NOPM`: a value of a metric of METRICS."""
+    return units.format_quantity(value, _COUNTED.get(metric, METRICS[metric].unit))
+
+
+def span_in_words(metric: str, low: float, high: float) -> str:
+    """`850 µs to 1.2 ms`, `402 to 440 transactions/s`: what is counted stands once."""
+    return f"{number_in_words(metric, low)} to {value_in_words(metric, high)}"
+
+
+def number_in_words(metric: str, value: float) -> str:
+    """A value where something else says what is counted: `470`; a time has its unit: `41.2 ms`."""
+    if METRICS[metric].unit.startswith("1/"):
+        return units.format_number(value)
+    return value_in_words(metric, value)
 
 
 def measured(name: str, value: float, scope: str = "all") -> Measurement:

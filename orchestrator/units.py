@@ -257,6 +257,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}s"
 
 
+def all_of(number: int, noun: str) -> str:
+    """`both workloads`, `all 3 workloads`."""
+    if number == 2:
+        return f"both {noun}s"
+    return f"all {counted(number, noun)}"
+
+
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     size = abs(change_pct)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal, Self
 
+from orchestrator import metrics
 from orchestrator.analysis import results
 from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.model import Record
-from orchestrator.units import format_quantity, listed
+from orchestrator.units import format_number, listed
 
 BEHIND = 0.01  # share of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
@@ -188,10 +189,11 @@ def between(
 
 def _words(tier: str, runs: Sequence[results.RunData]) -> str:
     text = f"{tier} {_STATES[state(runs)]}"
-    served = _mean(runs, "served_per_s")
-    offered = _mean(runs, "offered_per_s")
-    if served and offered:
-        return f"{text} ({served} of {offered})"
+    served_per_s = _mean(runs, "served_per_s")
+    offered_per_s = _mean(runs, "offered_per_s")
+    if served_per_s and offered_per_s:
+        offered = metrics.value_in_words("offered_per_s", offered_per_s)
+        return f"{text} ({format_number(served_per_s)} of {offered})"
     return text
 
 
@@ -202,10 +204,10 @@ _STATES: Mapping[State, str] = {
 }
 
 
-def _mean(runs: Sequence[results.RunData], metric: str) -> str:
-    """The mean of the runs that have the figure, such as `120/s`; empty if none has it."""
+def _mean(runs: Sequence[results.RunData], metric: str) -> float | None:
+    """The mean of the runs that have the figure; None if none has it."""
     values = [results.value_of(run.record, metric) for run in runs]
     rates = [value for value in values if value is not None]
     if rates:
-        return format_quantity(fmean(rates), "1/s")
-    return ""
+        return fmean(rates)
+    return None

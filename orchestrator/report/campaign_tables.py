@@ -6,7 +6,7 @@ from orchestrator import units
 from orchestrator.analysis.campaigns.campaign_list import NOT_JUDGED, Entry
 from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.statistics import across_days
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import METRICS, value_in_words
 from orchestrator.report.blocks import Cell, Row, Table, table_of
 
 # ------------------------------------------------------------------ the list of campaigns
@@ -74,11 +74,7 @@ def trend(history: Trend) -> Table:
 
 def _level(history: Trend, level: Level) -> str:
     """Its mean, and its change against the level before it."""
-    unit = history.unit
-    # New-Orders are all that is shown of what is counted each minute.
-    if unit == "1/min":
-        unit = "NOPM"
-    mean = units.format_quantity(level.mean, unit)
+    mean = value_in_words(history.metric, level.mean)
     count = units.counted(level.campaigns, "campaign")
     text = f"{mean} over {count} from {level.first} on"
     if level.change_pct is None:

@@ -20,6 +20,7 @@ from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.run.live_events import Hear, StandingFound, heard_by_nobody
 from orchestrator.system import store
+from orchestrator.units import all_of
 
 
 def announce(
@@ -143,7 +144,7 @@ def in_lines(
         # The answer is not "no answer", as further runs may still bring one.
         if not answer and any(decision.is_open for decision in by_workload):
             answer = "open"
-        loads = f"all {len(by_workload)} workloads"
+        loads = all_of(len(by_workload), "workload")
         yield f"{loads}, by the runs so far: {answer or 'no answer'}"
     for decision in by_workload:
         answer = "open"

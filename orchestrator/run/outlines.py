@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import results
+from orchestrator.metrics import value_in_words
 from orchestrator.model import Plan, Record, Run
 from orchestrator.tier import Gate
-from orchestrator.units import format_quantity
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def _figures(record: Record) -> Iterator[str]:
         # A line has room for the whole load, not for each type of transactions.
         if measurement.scope == "all":
             figures[measurement.metric] = measurement.value
-    if "throughput_per_s" in figures:
-        yield f"{format_quantity(figures['throughput_per_s'], '')}/s"
-    if "nopm" in figures:
-        yield f"{format_quantity(figures['nopm'], '')} NOPM"
+    for metric in ("throughput_per_s", "nopm"):
+        if metric in figures:
+            yield value_in_words(metric, figures[metric])
     if "latency_p99_s" in figures:
-        yield f"p99 {format_quantity(figures['latency_p99_s'], 's')}"
+        p99 = value_in_words("latency_p99_s", figures["latency_p99_s"])
+        yield f"p99 {p99}"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator import units
+from orchestrator.metrics import span_in_words, value_in_words
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,36 @@ def test_a_rate_without_its_unit_is_refused(text: object) -> None:
 @given(st.integers(min_value=0, max_value=10**15))
 def test_plain_numbers_of_bytes_are_kept(number: int) -> None:
     assert units.parse_bytes(str(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "alone", "span"),
+    [
+        (
+            "throughput_per_s",
+            983.4,
+            "983 transactions/s",
+            "983 to 1,967 transactions/s",
+        ),
+        ("served_per_s", 120.0, "120 transactions/s", "120 to 240 transactions/s"),
+        ("nopm", 1647.2, "1,647 NOPM", "1,647 to 3,294 NOPM"),
+        ("iops", 3000.0, "3,000 IOPS", "3,000 to 6,000 IOPS"),
+        ("latency_p99_s", 0.0009, "900 µs", "900 µs to 1.80 ms"),
+        ("payload_bytes_per_s", 2e6, "2 MB/s", "2 MB/s to 4 MB/s"),
+    ],
+)
+def test_a_rate_says_what_is_counted(
+    metric: str, value: float, alone: str, span: str
+) -> None:
+    assert value_in_words(metric, value) == alone
+    assert span_in_words(metric, value, 2 * value) == span
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(2, "both runs"), (3, "all 3 runs"), (1, "all 1 run")]
+)
+def test_two_are_both(number: int, text: str) -> None:
+    assert units.all_of(number, "run") == text
 
 
 def test_what_a_person_reads() -> None:

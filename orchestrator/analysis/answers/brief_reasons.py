@@ -38,8 +38,8 @@ def _nearest(asked: Asked, answer: Answer) -> str:
     """Which of several tiers that all miss an SLO comes nearest to the clause that all of them
     miss.
 
-    For example `ultra comes nearest: 469/s (461/s to 477/s), for 780.00 USD a month`. Empty if
-    there is no such tier.
+    For example `ultra comes nearest: 469 transactions/s (461 to 477), for 780.00 USD a month`.
+    Empty if there is no such tier.
     """
     for part in answer.parts:
         decision = asked.decision(part.subject)

@@ -14,6 +14,7 @@ from orchestrator.analysis.answers.brief_reasons import (
     settled_by,
     why,
 )
+from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.phrases import (
     opening,
     price_in_words,
@@ -141,9 +142,8 @@ def _what(asked: Asked, answer: Answer) -> str:
     if missed:
         return missed
     if answer.together is not None:
-        return (
-            f"no tier to buy yet: none is proven enough for all {len(parts)} workloads"
-        )
+        workloads = units.all_of(len(parts), "workload")
+        return f"no tier to buy yet: none is proven enough for {workloads}"
     if len(parts) == 1:
         return f"no tier to buy yet for {parts[0].subject}"
     return "; ".join(_tier_for_workload(part) for part in parts)
@@ -311,11 +311,14 @@ def _is(subjects: Sequence[str]) -> str:
 
 _REPEAT = "Measure each tier several times, such as with `--repeats 5`."
 _BEYOND = "Measure a faster tier or a larger cluster, or relax the SLO."
+_ON_REAL_DISKS = (
+    "Before you buy, measure it on a real disk: `tierbench init NAME --path /mnt/DISK`."
+)
 _UNTIL_DECIDED = "Add `--until decided` to the command: it repeats what is open."
 
 
 def _next(asked: Asked, answer: Answer) -> str:
-    """Where something is open and a further campaign would tell it; else empty."""
+    """Where something is open or untried and a further campaign would tell it; else empty."""
     if answer.is_example:
         return ""
     # Single runs have no interval, so nothing else can be settled before.
@@ -331,6 +334,9 @@ def _next(asked: Asked, answer: Answer) -> str:
             decision = asked.decision(part.subject)
             if decision is not None and decision.repetitions_settle:
                 return _UNTIL_DECIDED
+    # What a purchase hangs on, and nobody has tried.
+    if named_disks(answer) and _is_untested(answer, "real disks"):
+        return _ON_REAL_DISKS
     return ""
 
 

@@ -33,6 +33,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.design import disk_matrix
+from orchestrator.units import all_of
 
 # Parts of which another run may change what is said.
 _UNDECIDED: tuple[ProofWord, ...] = (
@@ -126,7 +127,7 @@ def _together(asked: Asked) -> PartAnswer | None:
     if decision is None:
         return None
     part = PartAnswer(
-        subject=f"all {len(decision.workloads)} workloads",
+        subject=all_of(len(decision.workloads), "workload"),
         about="all workloads",
         purchase=None,
         why=_why(asked, decision),

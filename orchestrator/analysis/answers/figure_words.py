@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from orchestrator import units
+from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import CellSummary, Change, Delta
 
 # A compared metric within a sentence.
@@ -16,22 +16,18 @@ METRICS: Mapping[str, str] = {
     "slow_share_pct": "throughput kept while a disk is slow",
     "recovery_s": "time to recover from a slow disk",
 }
-# Units that a column's title gives, so that a table need not repeat them.
-_AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
 def value(cell: CellSummary, figure: float | None = None) -> str:
     """The mean, or another figure of its unit; without a unit that the column's title gives."""
     if figure is None:
         figure = cell.mean
-    if cell.unit in _AFTER_NUMBER:
-        return units.format_quantity(figure, "")
-    return units.format_quantity(figure, cell.unit)
+    return metrics.number_in_words(cell.metric, figure)
 
 
 def value_with_unit(cell: CellSummary) -> str:
     """The mean, where no column's title gives its unit."""
-    return value(cell) + _AFTER_NUMBER.get(cell.unit, "")
+    return metrics.value_in_words(cell.metric, cell.mean)
 
 
 def interval(delta: Delta | Change) -> str:

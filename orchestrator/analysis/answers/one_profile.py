@@ -24,10 +24,8 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.conclusions import CellSummary, Decision, ObjectiveResult
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.facts import BottleneckCause
-from orchestrator.metrics import NEW_ORDER
+from orchestrator.metrics import NEW_ORDER, value_in_words
 from orchestrator.model import Run
-
-_RATE_UNITS = {"1/s": "/s", "1/min": " NOPM"}
 
 
 def answer_of_one_profile(
@@ -72,7 +70,8 @@ def word(asked: Asked) -> SurenessWord:
 
 
 def headline(asked: Asked, parts: Sequence[PartAnswer]) -> str:
-    """`ultra meets throughput > 150/s (360/s)`, or `ultra did 6,463 NOPM`, for each workload."""
+    """`ultra meets throughput > 150/s (360 transactions/s)`, or `ultra did 6,463 NOPM`; for each
+    workload."""
     texts: list[str] = []
     for part in parts:
         text = _in_short(asked, part)
@@ -138,7 +137,7 @@ _VERBS: Mapping[ClauseWord, str] = {
 
 
 def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
-    """`meets throughput > 150/s (360/s)`; without a figure where no run has one."""
+    """`meets throughput > 150/s (360 transactions/s)`; without a figure where no run has one."""
     text = f"{_VERBS[clause.word]} {clause.objective}"
     for result in _results(asked, part.subject):
         if result.objective == clause.objective:
@@ -252,7 +251,7 @@ def _figure_or_none(cell: CellSummary | None) -> MeasuredFigure | None:
 
 
 def figures_in_words(figures: ProfileFigures) -> str:
-    """`ultra did 1,234/s; latency average 12 ms, 99th percentile 40 ms (n = 3).`"""
+    """`ultra did 1,234 transactions/s; latency average 12 ms, 99th percentile 40 ms (n = 3).`"""
     latencies: list[str] = []
     if figures.latency_avg is not None:
         latencies.append(f"average {figure_in_words(figures.latency_avg)}")
@@ -275,8 +274,5 @@ def _is_of_new_order(figures: ProfileFigures) -> bool:
 
 
 def figure_in_words(figure: MeasuredFigure) -> str:
-    """`1,234/s`, `8,505 NOPM`, `12 ms`."""
-    behind = _RATE_UNITS.get(figure.unit)
-    if behind is None:
-        return units.format_quantity(figure.value, figure.unit)
-    return units.format_quantity(figure.value, "") + behind
+    """`1,234 transactions/s`, `8,505 NOPM`, `12 ms`."""
+    return value_in_words(figure.metric, figure.value)

@@ -2,13 +2,14 @@
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import TierValues, VariedWorkload
+from orchestrator.metrics import value_in_words
 
 
 def load_taken(sweep: VariedWorkload, tier: TierValues) -> str:
     """Its highest throughput, its knee, and its capacity at the SLO."""
     if tier.peak_per_s is None:
         return f"{tier.tier}: no load left figures"
-    peak = units.format_quantity(tier.peak_per_s, "1/s")
+    peak = value_in_words("throughput_per_s", tier.peak_per_s)
     # A higher load may do more if throughput rose with the last one too.
     knee = "was not reached"
     if tier.knee is not None:
@@ -26,7 +27,7 @@ def _capacity(sweep: VariedWorkload, tier: TierValues) -> str:
     """The highest load proven to meet the latencies of the SLO; empty without one."""
     clauses = units.listed(sweep.slo)
     if tier.at_slo is not None and tier.at_slo_per_s is not None:
-        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
+        rate = value_in_words("throughput_per_s", tier.at_slo_per_s)
         return f"; proven to meet {clauses} up to {sweep.word(tier.at_slo)} ({rate})"
     if not sweep.slo:
         return ""

@@ -17,7 +17,7 @@ from orchestrator.analysis.decisions.no_contest import no_contest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics import looks
 from orchestrator.model import Doubt
-from orchestrator.units import counted, format_quantity, gathered, listed
+from orchestrator.units import all_of, format_quantity, gathered, listed
 
 _Obstacle = Literal["not enough", "open", "not at one level"]
 
@@ -32,7 +32,7 @@ def why(
     tier: Candidate | None,
 ) -> str:
     """Why that tier, or none, and not a cheaper one. `count`: of workloads."""
-    workloads = f"all {counted(count, 'workload')} together"
+    workloads = f"{all_of(count, 'workload')} together"
     # Workloads with weights may all be one contest, which has a name of its own.
     if len(contests) == 1:
         workloads = contests[0].workload

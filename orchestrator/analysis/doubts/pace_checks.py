@@ -39,7 +39,7 @@ class _Pace:
         below = ""
         if self.served_per_s:
             served = format_number(self.served_per_s)
-            below = f" below the {served}/s that were served"
+            below = f" below the {served} transactions/s that were served"
         return (
             f"ask for an `arrival_rate`{below}, the same on every tier, or compare "
             "throughput instead"
@@ -128,7 +128,7 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
     served_per_s = format_number(served_share * rate_per_s)
     return is_only_told(
         "overload",
-        f"{served_per_s}/s of the {format_number(rate_per_s)}/s asked for were served "
+        f"{served_per_s} of the {format_number(rate_per_s)} transactions/s asked for were served "
         f"({100 * served_share:.1f} %): the database did not keep up. Its latency leaves out "
         "what waited for a terminal or was dropped",
         pace.advice,
@@ -138,8 +138,8 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
 def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt:
     return is_only_told(
         "overload",
-        f"{format_number(offered_per_s)}/s fell due in the window and "
-        f"{format_number(served_per_s)}/s ended in it. The queue grew, so latency depends on "
+        f"{format_number(offered_per_s)} transactions/s fell due in the window and "
+        f"{format_number(served_per_s)} ended in it. The queue grew, so latency depends on "
         "how long was measured",
         pace.advice,
     )

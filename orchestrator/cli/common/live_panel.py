@@ -91,9 +91,9 @@ def _throughput(state: PanelState) -> Iterator[tuple[str, Text]]:
             shown.append(rates)
             most_per_s = max(most_per_s, *rates.per_s)
             name_length = max(name_length, len(rates.profile))
-    label = "throughput"
+    label = "transactions/s"
     for rates in shown:
-        figure = f"{format_number(rates.per_s[-1])}/s"
+        figure = format_number(rates.per_s[-1])
         if rates is state.before:
             figure = _mean_in_words(rates)
         bars = sparkline(rates.per_s, most_per_s)
@@ -105,7 +105,7 @@ def _throughput(state: PanelState) -> Iterator[tuple[str, Text]]:
 def _mean_in_words(rates: RecentRates) -> str:
     """The mean of a tier that is done, whose last second alone says nothing."""
     mean_per_s = sum(rates.per_s) / len(rates.per_s)
-    return f"{format_number(mean_per_s)}/s  (before, mean)"
+    return f"{format_number(mean_per_s)}  (before, mean)"
 
 
 def sparkline(per_s: Sequence[float], most_per_s: float) -> str:

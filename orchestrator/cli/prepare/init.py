@@ -108,6 +108,8 @@ def init(
     _write(texts)
     for file in texts:
         app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
+    if name is not None and _shows_what_it_lacks(app, places.file("profile", name)):
+        return
     command = f"run --profile {profile_place} --workload {workload_place}"
     # PostgreSQL never stands in for `auto` on a real disk. An existing cluster has its database.
     if not options.hosts:
@@ -120,6 +122,21 @@ def init(
     if campaign is not None:
         command = f"compare {campaign}.yaml"
     app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+def _shows_what_it_lacks(app: App, profile: Path) -> bool:
+    """Whether somebody must still write something into the profile, which is then shown: no options
+    say whose authority signed the certificates of an existing cluster."""
+    from orchestrator.cli.prepare import validate
+
+    file = _from_here(profile)
+    _, mistakes = validate.read(app, file)
+    for mistake in mistakes:
+        line = f"to write: {mistake.where}: {mistake.what}"
+        app.out.print(line, soft_wrap=True, markup=False)
+    if mistakes:
+        app.out.print(f"next: tierbench validate {file}", soft_wrap=True)
+    return bool(mistakes)
 
 
 def _check_names(file_names: Sequence[str | None]) -> None:

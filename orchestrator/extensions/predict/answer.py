@@ -23,7 +23,7 @@ from orchestrator.analysis.conclusions import Prediction, Verdict
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, finished
 from orchestrator.extensions.predict.nearest import Nearest, nearest
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import value_in_words
 from orchestrator.model import Run
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
@@ -226,11 +226,10 @@ def _brief(
 
 
 def _figures_in_words(prediction: Prediction) -> list[str]:
-    """`457/s`, `18 ms`: what is predicted of each clause of the SLO."""
+    """`457 transactions/s`, `18 ms`: what is predicted of each clause of the SLO."""
     texts: list[str] = []
     for name, figure in prediction.figures.items():
-        unit = METRICS[name.split()[-1]].unit
-        texts.append(units.format_quantity(figure.value, unit))
+        texts.append(value_in_words(name.split()[-1], figure.value))
     return texts
 
 

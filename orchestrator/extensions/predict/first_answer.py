@@ -11,7 +11,11 @@ from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer, Brief
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.extensions.predict import answer
-from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
+from orchestrator.extensions.predict.measured_cell import (
+    MeasuredCell,
+    figure_in_short,
+    span_in_short,
+)
 
 
 @dataclass(frozen=True)
@@ -166,9 +170,8 @@ def _how_sure(
     yield "Predicted, not measured."
     for choice in chosen:
         figure = choice.cheapest.figures[cell.speed]
-        low = figure_in_short(cell.speed, figure.low)
-        high = figure_in_short(cell.speed, figure.high)
-        yield f"Nine results in ten are expected within {low} to {high}."
+        span = span_in_short(cell.speed, figure.low, figure.high)
+        yield f"Nine results in ten are expected within {span}."
         break
     for prediction in predictions:
         did = prediction.measured.get(cell.speed)

@@ -6,8 +6,7 @@ from statistics import fmean
 
 from orchestrator.analysis.results import Results, RunData, finished, value_of, whole
 from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT, named
-from orchestrator.metrics import METRICS
-from orchestrator.units import format_quantity
+from orchestrator.metrics import number_in_words, span_in_words, value_in_words
 
 LATENCY = "latency_avg_s"
 
@@ -41,15 +40,25 @@ class MeasuredCell:
 
     @property
     def did(self) -> str:
-        """What its own tier did: `470/s`; empty if no run left that figure."""
+        """What its own tier did: `470 transactions/s`; empty if no run left that figure."""
         return figure_in_short(self.speed, self.means.get(self.speed))
 
 
 def figure_in_short(metric: str, value: float | None) -> str:
-    """`470/s`; empty for none. `metric`: may have a type of transactions before it."""
+    """`470 transactions/s`; empty for none. `metric`: may have a type of transactions before it."""
     if value is None:
         return ""
-    return format_quantity(value, METRICS[metric.split()[-1]].unit)
+    return value_in_words(metric.split()[-1], value)
+
+
+def number_in_short(metric: str, value: float) -> str:
+    """The same in a table, whose column says what is counted: `470`."""
+    return number_in_words(metric.split()[-1], value)
+
+
+def span_in_short(metric: str, low: float, high: float) -> str:
+    """`402 to 440 transactions/s`."""
+    return span_in_words(metric.split()[-1], low, high)
 
 
 def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:

@@ -18,7 +18,11 @@ from orchestrator.extensions.predict.answer import (
     possible_tiers,
 )
 from orchestrator.extensions.predict.first_answer import choices, worth_the_price
-from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
+from orchestrator.extensions.predict.measured_cell import (
+    MeasuredCell,
+    figure_in_short,
+    number_in_short,
+)
 from orchestrator.extensions.predict.picture import colour_order, picture
 from orchestrator.extensions.predict.prediction import named
 from orchestrator.extensions.predict.section import maps_by_price
@@ -230,14 +234,13 @@ def _figure(prediction: Prediction, name: str) -> Cell:
     figure = prediction.figures.get(name)
     if figure is None:
         return Cell("–")
-    value = figure_in_short(name, figure.value)
-    low = figure_in_short(name, figure.low)
-    high = figure_in_short(name, figure.high)
+    low = number_in_short(name, figure.low)
+    high = number_in_short(name, figure.high)
     detail = f"{low} to {high}"
-    did = figure_in_short(name, prediction.measured.get(name))
-    if did:
-        detail = f"did {did}"
-    return Cell(value, detail=detail)
+    did = prediction.measured.get(name)
+    if did is not None:
+        detail = f"did {number_in_short(name, did)}"
+    return Cell(number_in_short(name, figure.value), detail=detail)
 
 
 def _remarks(predicted: Predicted, predictions: Sequence[Prediction]) -> Iterator[str]:

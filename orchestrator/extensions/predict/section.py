@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.analysis.conclusions import Prediction
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import number_in_words, value_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,
@@ -21,7 +21,6 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.units import format_quantity
 
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 _MEASURED_TOO = "measured too"
@@ -73,15 +72,15 @@ def _row(prediction: Prediction) -> dict[str, Cell | str]:
 
 
 def figure_in_words(prediction: Prediction, name: str) -> str:
-    """`1,093/s (818/s to 1,459/s)`; empty if it cannot be told. `name`: of a metric, or of a type
-    of transactions and a metric."""
+    """`1,093 transactions/s (818 to 1,459)`; empty if it cannot be told. `name`: of a metric, or of
+    a type of transactions and a metric."""
     figure = prediction.figures.get(name)
     if figure is None:
         return ""
-    unit = METRICS[name.split()[-1]].unit
-    value = format_quantity(figure.value, unit)
-    low = format_quantity(figure.low, unit)
-    high = format_quantity(figure.high, unit)
+    metric = name.split()[-1]
+    value = value_in_words(metric, figure.value)
+    low = number_in_words(metric, figure.low)
+    high = number_in_words(metric, figure.high)
     return f"{value} ({low} to {high})"
 
 
@@ -89,7 +88,7 @@ def _measured_in_words(prediction: Prediction, metric: str) -> str:
     value = prediction.measured.get(metric)
     if value is None:
         return ""
-    return format_quantity(value, METRICS[metric].unit)
+    return value_in_words(metric, value)
 
 
 # ------------------------------------------------------------------ by price

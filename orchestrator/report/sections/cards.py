@@ -161,15 +161,19 @@ def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
 
 
 def _measured_once(index: ReportIndex, workload: str) -> str:
-    """`One run each: premium 212/s, ultra 1,330/s.`"""
+    """`One run each: premium 212, ultra 1,330 transactions/s.`"""
     metric = index.throughput_metric(workload)
     texts: list[str] = []
+    last = ""
     for tier in index.tiers:
         cell = index.cell(tier, workload, metric)
         if cell is not None:
-            texts.append(f"{tier} {wording.value_with_unit(cell)}")
+            texts.append(f"{tier} {wording.value(cell)}")
+            last = f"{tier} {wording.value_with_unit(cell)}"
     if not texts:
         return ""
+    # What is counted stands once, behind the last.
+    texts[-1] = last
     # "Each" would promise a second tier.
     if len(index.tiers) == 1:
         return f"One run: {texts[0]}."

@@ -42,7 +42,9 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
         "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
     )
     assert brief.not_tested == "Real disks, data of the size in production."
-    assert brief.next_step == "", "it is decided"
+    assert brief.next_step == (
+        "Before you buy, measure it on a real disk: `tierbench init NAME --path /mnt/DISK`."
+    )
 
 
 def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
@@ -108,7 +110,7 @@ def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
         asked_for(build_campaign(workloads=["tpcc"], frames=False), "throughput > 800")
     )
     assert brief.what == "No tier measured meets throughput > 800/s"
-    assert brief.why.startswith("ultra comes nearest: 469/s (")
+    assert brief.why.startswith("ultra comes nearest: 469 transactions/s (")
     assert brief.why.endswith(", for 780.00 USD a month.")
     assert brief.how_sure == "Proven at 95 % confidence, by 3 repetitions."
     assert brief.next_step == (
@@ -158,7 +160,7 @@ def test_one_profile_leaves_open_what_to_buy() -> None:
 
 def test_one_profile_that_meets_its_slo_says_so_with_its_figure() -> None:
     brief = brief_of(alone("throughput > 100"))
-    assert brief.what == "premium meets throughput > 100/s (600/s)"
+    assert brief.what == "premium meets throughput > 100/s (600 transactions/s)"
     assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
 
 
@@ -271,7 +273,7 @@ def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
     brief = brief_of(held_back)
     assert brief.what.endswith("whether premium would do is open")
     assert "; for premium this machine was the limit" in brief.how_sure
-    assert brief.next_step == "", "repetitions would not settle it"
+    assert "--until" not in brief.next_step, "repetitions would not settle it"
     assert "misses" not in brief.why
     (decision,) = judge(held_back).decisions
     assert "is open: this machine was the limit" in decision.reason

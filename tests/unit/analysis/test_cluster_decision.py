@@ -60,7 +60,7 @@ def test_the_cheapest_tier_that_is_enough_for_each_is_named() -> None:
     made = answer({"point-select": ALIKE, "tpcc": ALIKE})
     assert (made.tier, made.monthly_cost, made.currency) == ("premium-v2", 255.0, "USD")
     assert made.without == ()
-    assert "proven enough for all 2 workloads together" in made.reason
+    assert "proven enough for both workloads together" in made.reason
 
 
 def test_the_workload_that_forces_a_dearer_tier_is_named_with_what_giving_it_up_saves() -> (

@@ -106,6 +106,6 @@ def test_overload_advises_what_is_open_to_the_load() -> None:
     queue = _not_begun(500.0, 1000.0, _Pace(thinks=False, served_per_s=120.0))
     assert "(50.0 %)" in queue.text and "the wait in a queue that grew" in queue.text
     assert queue.advice == (
-        "ask for an `arrival_rate` below the 120/s that were served, the same on every "
-        "tier, or compare throughput instead"
+        "ask for an `arrival_rate` below the 120 transactions/s that were served, the same on "
+        "every tier, or compare throughput instead"
     )

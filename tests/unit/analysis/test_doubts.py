@@ -220,7 +220,10 @@ def test_a_rate_that_benchbase_did_not_serve(
     assert ("overload" in kinds(campaign)) is doubted
     if served == 0.8:
         found = the("overload", campaign)
-        assert "800/s of the 1,000/s asked for" in found.text and "80.0 %" in found.text
+        assert (
+            "800 of the 1,000 transactions/s asked for" in found.text
+            and "80.0 %" in found.text
+        )
         assert "latency leaves out what waited" in found.text
         assert "arrival_rate" in found.advice
 

@@ -79,7 +79,8 @@ def swept(*latencies_s: float, profiles: tuple[str, ...] = ("premium",)) -> Resu
         (
             lambda: alone("throughput > 100", change=CACHED),
             "for cached data only",
-            "premium meets throughput > 100/s (600/s). Most runs of insert read from the cache",
+            "premium meets throughput > 100/s (600 transactions/s). Most runs of insert read from "
+            "the cache",
         ),
         (
             lambda: alone("throughput > 100", measure_s=10.0),

@@ -243,7 +243,7 @@ def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
     change = latency(campaign, "ultra")
     assert (change.verdict, change.overloaded) == ("better", ("premium",))
     assert change.ci_low_pct is None
-    assert "premium is overloaded (800/s of 1,000/s)" in change.reason
+    assert "premium is overloaded (800 of 1,000 transactions/s)" in change.reason
     assert latency(campaign, "ultra", "throughput_per_s").overloaded == ()
 
 
@@ -304,6 +304,6 @@ def test_a_doubt_says_that_the_queue_grew() -> None:
     said = [doubt.text for doubt in verdict.doubts if doubt.kind == "overload"]
     assert (
         len(said) == 3
-        and "1,000/s fell due in the window and 800/s ended in it" in said[0]
+        and "1,000 transactions/s fell due in the window and 800 ended in it" in said[0]
     )
     assert not [doubt for doubt in verdict.doubts if doubt.kind == "Little's law"]

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from orchestrator.cli import main
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.errors import EXIT_DONE, UsageError
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
@@ -245,10 +245,6 @@ def test_what_cannot_be_a_profile_is_not_written(
             ["mine", "--path", "{disk}", "--tier", "azure/P15"],
             "run --profile mine --workload tpcc --db yugabytedb",
         ),
-        (
-            ["mine", "--existing", "10.0.0.1", "--workload", "load"],
-            "run --profile mine --workload load",
-        ),
     ],
 )
 def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
@@ -272,6 +268,26 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
     profiles = planning.asked[-1].plan.profiles
     assert len({profile.tier.disk.is_real for profile in profiles}) == 1
     assert asked[0] == "run" or len(profiles) > 1  # with one tier there is no decision
+
+
+def test_what_must_be_written_first_comes_before_the_next_command(
+    planned: CampaignApp, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A campaign on a cluster of others is refused until its authority is named."""
+    words = ["init", "mine", "--existing", "10.0.0.1", "--workload", "load"]
+    app = replace(planned, out=LastingConsole(width=400))
+    assert main.exit_code(words, app) == EXIT_DONE
+    *_, lacking, following = capsys.readouterr().out.splitlines()
+    assert lacking.startswith(
+        "to write: profiles/mine.yaml:13: cluster.existing.tls_root: "
+    )
+    assert "for servers without TLS write `tls: off`" in lacking
+    assert following == "next: tierbench validate profiles/mine.yaml"
+    asked = shlex.split(following.removeprefix("next: tierbench "))
+    assert main.exit_code(asked, app) == EXIT_USAGE, "it says the same again"
+    file = planned.root / "profiles/mine.yaml"
+    file.write_text(file.read_text().replace("    # tls_root:", "    tls_root:"))
+    assert main.exit_code(asked, app) == EXIT_DONE
 
 
 def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(

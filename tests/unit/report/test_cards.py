@@ -80,7 +80,7 @@ def test_of_one_run_of_each_tier_the_card_has_what_each_did() -> None:
     )
     (card,) = documents.arrange(campaign, judge(campaign)).answers
     assert card.lines == (
-        "One run each: premium 200/s, premium-v2 410/s, ultra 600/s.",
+        "One run each: premium 200, premium-v2 410, ultra 600 transactions/s.",
     )
 
 

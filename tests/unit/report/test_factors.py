@@ -112,7 +112,7 @@ def test_the_chart_of_a_tpcc_sweep_has_all_transactions_as_its_capacity_has() ->
     index = tpcc(loads.swept("threads=1,4,16"))
     (of,) = index.verdict.sweeps
     chart, _ = factor_charts.charts_of(index, of)
-    assert "at most 1,600/s" in sweeps.load_taken(of, *of.tiers)
+    assert "at most 1,600 transactions/s" in sweeps.load_taken(of, *of.tiers)
     assert "Throughput of point-select" in chart.svg
 
 
@@ -277,11 +277,11 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_sweep_has_its_knee_its_capacity_and_its_loads(swept: str) -> None:
     section = swept[swept.index("point-select under several loads") :]
     assert (
-        "premium: at most 400/s from 1 thread to 64 threads; the knee is at 4"
+        "premium: at most 400 transactions/s from 1 thread to 64 threads; the knee is at 4"
         in section
     )
     assert (
-        "proven to meet p99 \\< 50 ms up to 4 threads (380/s): at 16 threads it"
+        "proven to meet p99 \\< 50 ms up to 4 threads (380 transactions/s): at 16 threads it"
         in section
     )
     for load in (
@@ -290,7 +290,7 @@ def test_a_sweep_has_its_knee_its_capacity_and_its_loads(swept: str) -> None:
     ):
         assert f"| {load}" in section.replace("\N{NO-BREAK SPACE}", " ")
     assert (
-        "ultra: at most 3,000/s" in section
+        "ultra: at most 3,000 transactions/s" in section
         and "it misses p99 \\< 50 ms: 120 ms" in section
     )
 
@@ -376,7 +376,7 @@ def test_a_sweep_of_one_tier_says_what_it_found() -> None:
     index = ReportIndex(alone, judge(alone))
     (answer,) = cards.answers(index, with_pictures=False)[-1:]
     assert (
-        "at most 400/s from 1 thread to 64 threads; the knee is at 4 threads"
+        "at most 400 transactions/s from 1 thread to 64 threads; the knee is at 4 threads"
         in answer.text
     )
     parts = report.console(alone, index.verdict)

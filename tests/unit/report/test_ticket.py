@@ -62,7 +62,7 @@ def line(text: str, lead: str) -> str:
         ),
         (
             "Reason",
-            "ultra is the cheapest tier proven enough for all 2 workloads together: ",
+            "ultra is the cheapest tier proven enough for both workloads together: ",
         ),
         (
             "insert, premium",

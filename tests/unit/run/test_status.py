@@ -142,7 +142,7 @@ def test_the_answer_for_the_cluster_comes_first(
         frames=False,
     )
     said = judging.decision_lines(store.load(stored(made, tmp_path)))
-    assert said[0] == f"all 2 workloads, by the runs so far: {answer}"
+    assert said[0] == f"both workloads, by the runs so far: {answer}"
     assert said[1].startswith("point-select, by the runs so far: ")
 
 

@@ -55,9 +55,9 @@ def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
     table, maps = section.parts[0].blocks
     assert isinstance(table, Table) and isinstance(maps, Charts)
     texts = [[cell.text for cell in row] for row in table.rows]
-    assert texts == [["premium", "300/s (240/s to 360/s)", "320/s"]], (
-        "what is known alone"
-    )
+    assert texts == [
+        ["premium", "300 transactions/s (240 to 360)", "320 transactions/s"]
+    ], "what is known alone"
     (chart,) = maps.rows
     assert chart.live is not None
     points = chart.live["datasets"]["points"]
