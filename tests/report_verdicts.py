@@ -18,6 +18,7 @@ from orchestrator.analysis.conclusions import (
     Delta,
     NeighbourTier,
     Offer,
+    ReasonParts,
     Verdict,
     VerdictWord,
     WithoutWorkload,
@@ -199,6 +200,10 @@ def verdict() -> Verdict:
             f"Without insert: {_V2}, 85.00 USD a month",
             (_SELECT, "insert", "tpcc"),
             {"premium": "open", _V2: "open", "ultra": "open"},
+            reason_parts=ReasonParts(
+                claims=("no tier can be proven enough for all 3 workloads together",),
+                proofs=("insert has no answer",),
+            ),
             without=(WithoutWorkload("insert", _V2, 85.0, "USD"),),
         ),
     )
@@ -281,7 +286,9 @@ def _bottlenecks() -> tuple[Bottleneck, ...]:
 
 
 def _decisions() -> tuple[Decision, ...]:
-    cheapest = f"{_V2} is the cheapest tier within 5 % of the best throughput"
+    cheapest = "the cheapest tier within 5 % of the best throughput"
+    alone = "premium has no figures to compare with"
+    within = "within 5 % of the best"
     worse = Change("throughput_per_s", "all", "throughput", _V2, -63.4, -66.0, -60.7)
     alike = replace(
         worse, against="premium", change_pct=173.0, ci_low_pct=154.0, ci_high_pct=194.0
@@ -303,15 +310,23 @@ def _decisions() -> tuple[Decision, ...]:
         Decision(
             _SELECT,
             _V2,
-            cheapest,
+            f"{_V2} is {cheapest}",
             85.0,
             "USD",
+            ReasonParts(tier_is=cheapest),
             criterion="throughput",
             offers=offers,
             cheaper=step,
         ),
-        Decision("insert", None, "premium has no figures to compare with", None, None),
-        Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),
+        Decision("insert", None, alone, reason_parts=ReasonParts(claims=(alone,))),
+        Decision(
+            "tpcc",
+            "premium",
+            f"premium is {within}",
+            34.56,
+            "USD",
+            ReasonParts(tier_is=within),
+        ),
     )
 
 

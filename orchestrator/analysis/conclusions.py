@@ -176,6 +176,42 @@ class DecidingFigure:
 
 
 @dataclass(frozen=True)
+class ReasonParts:
+    """The first sentence of a decision's reason in its parts, for whoever shows some of them.
+
+    tier_is: what the tier named is: `the cheapest tier proven to meet p99 < 20 ms`. Empty if none
+        is named.
+    claims: what else is proven, or is not, a clause each.
+    proofs: the figures behind that. They stand after a colon.
+    """
+
+    tier_is: str = ""
+    claims: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
+
+    @property
+    def claimed(self) -> tuple[str, ...]:
+        """All that is claimed, without the name of the tier."""
+        if self.tier_is:
+            return (self.tier_is, *self.claims)
+        return self.claims
+
+    def in_words(self, tier: str | None, settled_by: str = "") -> str:
+        """The whole without a full stop: `ultra is …; premium misses …`.
+
+        tier: the one named.
+        settled_by: what would decide it, which comes last.
+        """
+        claims = list(self.claims)
+        if tier is not None and self.tier_is:
+            claims.insert(0, f"{tier} is {self.tier_is}")
+        last = [text for text in (*self.proofs, settled_by) if text]
+        if not self.proofs:
+            return "; ".join([*claims, *last])
+        return f"{'; '.join(claims)}: {'; '.join(last)}"
+
+
+@dataclass(frozen=True)
 class Decision:
     """Which tier to buy for a workload, or None if the evidence does not carry one."""
 
@@ -184,6 +220,8 @@ class Decision:
     reason: str
     monthly_cost: float | None = None
     currency: str | None = None
+    # The first sentence of `reason`, without what would settle it.
+    reason_parts: ReasonParts = ReasonParts()
     # What decided, in words: a criterion's title, a clause of the SLO, or empty.
     criterion: str = ""
     # The same as a record; None if no single figure decided.
@@ -237,7 +275,9 @@ class ClusterDecision:
     reason: str
     workloads: tuple[str, ...]
     standings: Mapping[str, Standing]
-    monthly_cost: float | None = None  # same as in `Decision`
+    # Same as in `Decision`.
+    reason_parts: ReasonParts = ReasonParts()
+    monthly_cost: float | None = None
     currency: str | None = None
     with_vms: bool = False
     # The workloads that force this tier, each alone.

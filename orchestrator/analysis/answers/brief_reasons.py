@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
-from orchestrator.analysis.answers.phrases import first_sentence, money
+from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.answers.record import Answer, PartAnswer
-from orchestrator.analysis.conclusions import DecidingFigure, Decision, Offer
+from orchestrator.analysis.conclusions import (
+    ClusterDecision,
+    DecidingFigure,
+    Decision,
+    Offer,
+)
 from orchestrator.design import factors
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS, value_in_words
@@ -95,20 +100,22 @@ def _for_price(offer: Offer) -> str:
 
 
 def _reason(asked: Asked, answer: Answer) -> str:
-    """The first sentence of the reason of the whole, or of the first part that is open."""
+    """The reason of the whole, or of the first part that is open, in one sentence."""
     if is_of_single_runs(asked, answer):
         return _SINGLE_RUNS
     part = _first_in_question(answer)
-    reason = first_sentence(part.why[0])
-    takes = settled_by(asked, part.subject)
+    decision: Decision | ClusterDecision | None = asked.decision(part.subject)
+    if part is answer.together:
+        decision = asked.verdict.cluster
+    # Without a decision, what the part says is all that is known.
+    if decision is None:
+        return part.why[0]
+    parts = decision.reason_parts
+    # The first line says already that no tier is enough for all.
+    if part is answer.together and part.tier is None and parts.proofs:
+        return "; ".join(parts.proofs)
     # What settles it stands in the line below, "How sure".
-    if takes:
-        reason = reason.replace(f"; {takes}", "")
-    if part is answer.together and part.tier is None:
-        # What stands before the colon is the first line already.
-        _, _, details = reason.partition(": ")
-        return details or reason
-    return reason
+    return parts.in_words(decision.tier)
 
 
 def is_of_single_runs(asked: Asked, answer: Answer) -> bool:

@@ -35,6 +35,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.design import disk_matrix
 from orchestrator.units import all_of
 
+NO_DECISION = "No decision was recorded"
 # Parts of which another run may change what is said.
 _UNDECIDED: tuple[ProofWord, ...] = (
     "proven, cheaper open",
@@ -131,6 +132,7 @@ def _together(asked: Asked) -> PartAnswer | None:
         about="all workloads",
         purchase=None,
         why=_why(asked, decision),
+        claims=decision.reason_parts.claimed,
         proof="not decided",
         cheaper_open=decision.cheaper_open,
         confidence_pct=decision.confidence_pct,
@@ -160,6 +162,7 @@ def _part(asked: Asked, subject: str) -> PartAnswer:
         about="workload",
         purchase=purchase,
         why=_why(asked, decision),
+        claims=decision.reason_parts.claimed,
         proof=proof_of(decision),
         cheaper_open=decision.cheaper_open,
         slo=clauses(decision, decision.tier),
@@ -172,7 +175,8 @@ def _without_decision(subject: str) -> PartAnswer:
         subject=subject,
         about="workload",
         purchase=None,
-        why=("No decision was recorded.",),
+        why=(f"{NO_DECISION}.",),
+        claims=(NO_DECISION,),
         proof="not judged",
     )
 

@@ -33,11 +33,18 @@ def answer_of_one_profile(
 ) -> PartAnswer:
     """What it did, in the place of what to buy."""
     measured = _profile_figures(asked, subject)
+    why = tuple(_what_it_did(asked, subject, measured))
+    claims: tuple[str, ...] = ()
+    if measured is not None:
+        claims = _statements(measured)
+    elif why:
+        claims = (why[0].removesuffix("."),)
     part = PartAnswer(
         subject=subject,
         about="workload",
         purchase=None,
-        why=tuple(_what_it_did(asked, subject, measured)),
+        why=why,
+        claims=claims,
         proof=_proof_of_one_profile(decision),
         measured=measured,
     )
@@ -252,20 +259,26 @@ def _figure_or_none(cell: CellSummary | None) -> MeasuredFigure | None:
 
 def figures_in_words(figures: ProfileFigures) -> str:
     """`ultra did 1,234 transactions/s; latency average 12 ms, 99th percentile 40 ms (n = 3).`"""
+    return f"{'; '.join(_statements(figures))}."
+
+
+def _statements(figures: ProfileFigures) -> tuple[str, ...]:
+    """Its throughput and its latency, a clause each; the last has the number of runs."""
     latencies: list[str] = []
     if figures.latency_avg is not None:
         latencies.append(f"average {figure_in_words(figures.latency_avg)}")
     if figures.latency_p99 is not None:
         latencies.append(f"99th percentile {figure_in_words(figures.latency_p99)}")
     rate = figures.throughput
-    text = f"{figures.profile} did {figure_in_words(rate)}"
-    if latencies:
-        whose = "latency"
-        # The latency of one type is another figure than that of all transactions.
-        if _is_of_new_order(figures):
-            whose = "New-Order latency"
-        text += f"; {whose} {', '.join(latencies)}"
-    return f"{text} (n = {rate.n})."
+    did = f"{figures.profile} did {figure_in_words(rate)}"
+    count = f"(n = {rate.n})"
+    if not latencies:
+        return (f"{did} {count}",)
+    whose = "latency"
+    # The latency of one type is another figure than that of all transactions.
+    if _is_of_new_order(figures):
+        whose = "New-Order latency"
+    return did, f"{whose} {', '.join(latencies)} {count}"
 
 
 def _is_of_new_order(figures: ProfileFigures) -> bool:

@@ -211,6 +211,7 @@ class PartAnswer:
     """The answer for one workload, for all together, or for the disks of one provider.
 
     `purchase`: None if the evidence carries none. `why`: sentences, the most important first.
+    `claims`: what the first of them claims, a clause each, without the tier's name and the proofs.
     `cheaper_open`: tiers that would be preferred and are not excluded. `slo`: the clauses it was
     judged by. `confidence_pct`: of the intervals behind it; None: no test. `measured`: of a
     profile that was compared with none. `worth_measuring`: disks that were not measured.
@@ -221,6 +222,7 @@ class PartAnswer:
     purchase: DisksToBuy | None
     why: tuple[str, ...]
     proof: ProofWord
+    claims: tuple[str, ...] = ()
     cheaper_open: tuple[str, ...] = ()
     slo: tuple[SloClause, ...] = ()
     confidence_pct: float | None = None

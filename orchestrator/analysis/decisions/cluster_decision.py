@@ -34,7 +34,10 @@ def decide_cluster(
     tier = _cheapest(judged.contests, tiers, tier_standings)
     without = _without_each(contests, weights, tiers, tier)
     why = cluster_words.why(len(contests), judged.contests, tiers, tier)
-    sentences = [why, *judged.notes]
+    name: str | None = None
+    if tier is not None:
+        name = tier.name
+    sentences = [why.in_words(name), *judged.notes]
     sentences += [str(answer) for answer in without]
     if tier is not None:
         # Limits are those of each workload, as a mean of several has neither scale nor ceiling.
@@ -43,6 +46,7 @@ def decide_cluster(
     decision = ClusterDecision(
         tier=None,
         reason=". ".join(sentences),
+        reason_parts=why,
         workloads=tuple(contest.workload for contest in contests),
         standings=tier_standings,
         without=tuple(without),

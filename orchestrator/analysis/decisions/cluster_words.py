@@ -4,6 +4,7 @@ that rests on. Pure."""
 from collections.abc import Sequence
 from typing import Literal
 
+from orchestrator.analysis.conclusions import ReasonParts
 from orchestrator.analysis.decisions import remarks
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.cluster_standings import (
@@ -30,7 +31,7 @@ def why(
     contests: Sequence[Contest],
     tiers: Sequence[Candidate],
     tier: Candidate | None,
-) -> str:
+) -> ReasonParts:
     """Why that tier, or none, and not a cheaper one. `count`: of workloads."""
     workloads = f"{all_of(count, 'workload')} together"
     # Workloads with weights may all be one contest, which has a name of its own.
@@ -42,36 +43,39 @@ def why(
     # A tier can be named only if every workload has an answer. So this is why none is.
     if tier is None and unanswered:
         return _no_answer_for(workloads, unanswered)
-    passed_over = tiers
-    text = f"no tier is proven enough for {workloads}"
-    if tier is not None:
-        passed_over = tiers[: tiers.index(tier)]
-        which = "cheapest tier"
-        if contests[0].no_prices:
-            which = "tier with the lowest declared limits"
-        text = f"{tier.name} is the {which} proven enough for {workloads}"
-    why_not = _why_not(passed_over, contests)
-    if why_not:
-        return f"{text}: {'; '.join(why_not)}"
-    return text
+    if tier is None:
+        claim = f"no tier is proven enough for {workloads}"
+        return ReasonParts(claims=(claim,), proofs=_why_not(tiers, contests))
+    which = "cheapest tier"
+    if contests[0].no_prices:
+        which = "tier with the lowest declared limits"
+    passed_over = tiers[: tiers.index(tier)]
+    return ReasonParts(
+        tier_is=f"the {which} proven enough for {workloads}",
+        proofs=_why_not(passed_over, contests),
+    )
 
 
-def _too_many(workloads: str) -> str:
+def _too_many(workloads: str) -> ReasonParts:
     """What to do instead: a mean counts as one workload."""
     cannot = f"cannot be proven for more than {MOST_WORKLOADS} workloads"
     instead = "weigh those that count together (`--weights`), or compare fewer"
-    return f"no tier is named for {workloads}, as one answer {cannot}: {instead}"
+    claim = f"no tier is named for {workloads}, as one answer {cannot}"
+    return ReasonParts(claims=(claim,), proofs=(instead,))
 
 
-def _no_answer_for(workloads: str, unanswered: Sequence[str]) -> str:
+def _no_answer_for(workloads: str, unanswered: Sequence[str]) -> ReasonParts:
     have = "has"
     if len(unanswered) > 1:
         have = "have"
     none = f"no tier can be proven enough for {workloads}"
-    return f"{none}: {listed(unanswered)} {have} no answer"
+    proof = f"{listed(unanswered)} {have} no answer"
+    return ReasonParts(claims=(none,), proofs=(proof,))
 
 
-def _why_not(tiers: Sequence[Candidate], contests: Sequence[Contest]) -> list[str]:
+def _why_not(
+    tiers: Sequence[Candidate], contests: Sequence[Contest]
+) -> tuple[str, ...]:
     """Why none of them is named; tiers with the same reason share its clause."""
     by_reason: dict[tuple[_Obstacle, str], list[str]] = {}
     for tier in tiers:
@@ -80,7 +84,7 @@ def _why_not(tiers: Sequence[Candidate], contests: Sequence[Contest]) -> list[st
     clauses: list[str] = []
     for (obstacle, workloads), names in by_reason.items():
         clauses.append(_in_words(obstacle, workloads, names))
-    return clauses
+    return tuple(clauses)
 
 
 def _obstacle(tier: str, contests: Sequence[Contest]) -> tuple[_Obstacle, str]:

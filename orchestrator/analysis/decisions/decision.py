@@ -122,8 +122,9 @@ def decide(contest: Contest) -> Decision:
 def _without_terms(contest: Contest) -> Decision:
     """The answer, without what it rests on."""
     obstacle = no_contest(contest)
-    if obstacle:
-        return Decision(contest.workload, None, obstacle)
+    if obstacle is not None:
+        reason = obstacle.in_words(None)
+        return Decision(contest.workload, None, reason, reason_parts=obstacle)
     enough = contest.standing("enough")
     if enough:
         return _named(offers.preferred(enough, contest), contest)
@@ -132,19 +133,21 @@ def _without_terms(contest: Contest) -> Decision:
 
 def _none_named(contest: Contest) -> Decision:
     """What is open of the tier that would be preferred most; or that each is not enough."""
-    reason = reasons.why_none(contest)
-    offered = offers.offers(contest)
-    margins = remarks.least_margins(offered)
-    if margins:
-        reason = f"{reason}. {margins}"
+    parts = reasons.why_none(contest)
     settled_by = reasons.NOTHING
     # The first would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
         settled_by = reasons.settled_by(candidate, contest)
+    reason = parts.in_words(None, settled_by.text)
+    offered = offers.offers(contest)
+    margins = remarks.least_margins(offered)
+    if margins:
+        reason = f"{reason}. {margins}"
     return Decision(
         contest.workload,
         None,
         reason,
+        reason_parts=parts,
         offers=offered,
         settled_by=settled_by.text,
         repetitions_settle=settled_by.by_repetitions,
@@ -183,7 +186,8 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     cheaper = offered[: contest.candidates.index(candidate)]
     reason = reasons.why(candidate, contest)
     margins = remarks.least_margins(cheaper)
-    texts = [reason.text, margins, *remarks.remarks(candidate, contest)]
+    why = reason.parts.in_words(candidate.name)
+    texts = [why, margins, *remarks.remarks(candidate, contest)]
     still_open = _cheaper_and_open(candidate, contest)
     settled_by = reasons.NOTHING
     for tier in still_open[:1]:
@@ -199,6 +203,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         ". ".join(text for text in texts if text),
         monthly_cost,
         candidate.currency,
+        reason_parts=reason.parts,
         criterion=reason.criterion,
         decided_by=reason.decided_by,
         offers=offered,

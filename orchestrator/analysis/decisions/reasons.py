@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from orchestrator.analysis.conclusions import DecidingFigure
+from orchestrator.analysis.conclusions import DecidingFigure, ReasonParts
 from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest
@@ -24,18 +24,27 @@ NO_FIGURES = "no tier has figures"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a tier is named, or why it is not.
+    """Why a tier is named.
 
     `criterion`: what decided, which is a criterion's title, a clause of the SLO, or empty.
     `decided_by`: the same as a record; None if no single figure decided.
     """
 
-    criterion: str
-    text: str
+    parts: ReasonParts
+    criterion: str = ""
     decided_by: DecidingFigure | None = None
 
 
-def why_none(contest: Contest) -> str:
+@dataclass(frozen=True)
+class _Refusal:
+    """Why a tier is not enough. `criterion` and `figure`: as of `Reason`."""
+
+    criterion: str
+    text: str
+    figure: DecidingFigure
+
+
+def why_none(contest: Contest) -> ReasonParts:
     """Why no tier is named: what is open of the first that would be preferred, or else how each is
     proven not to be enough."""
     unproven = contest.standing("open")
@@ -57,15 +66,15 @@ def why(candidate: Candidate, contest: Contest) -> Reason:
 
 def _why_within_margins(candidate: Candidate, contest: Contest) -> Reason:
     losers = offers.passed_over(candidate, contest, "not enough")
-    proofs = [_refusal(loser, candidate, contest) for loser in losers]
-    text = _named(candidate, contest)
-    if proofs:
-        text += ": " + "; ".join(proof.text for proof in proofs)
-        return _decided_by_the_last(proofs, text)
+    refusals = [_refusal(loser, candidate, contest) for loser in losers]
+    parts = ReasonParts(
+        tier_is=_is(candidate, contest),
+        proofs=tuple(refusal.text for refusal in refusals),
+    )
     # Tiers that do not serve the rate are no candidates, so that no comparison refuses them.
-    if contest.overload.always:
-        return Reason(SERVED, text)
-    return Reason("", text)
+    if contest.overload.always and not refusals:
+        return Reason(parts, SERVED)
+    return _decided_by_the_last(refusals, parts)
 
 
 def _why_with_slo(candidate: Candidate, contest: Contest) -> Reason:
@@ -73,16 +82,19 @@ def _why_with_slo(candidate: Candidate, contest: Contest) -> Reason:
     misses = [_missed(loser, contest) for loser in losers]
     tests = contest.proof.objectives[candidate.name]
     kept = listed([str(test) for test in tests])
-    text = f"{candidate.name} is the {which(candidate, contest)} proven to meet {kept}"
-    texts = [text, *(miss.text for miss in misses)]
-    return _decided_by_the_last(misses, "; ".join(texts))
+    parts = ReasonParts(
+        tier_is=f"the {which(candidate, contest)} proven to meet {kept}",
+        claims=tuple(miss.text for miss in misses),
+    )
+    return _decided_by_the_last(misses, parts)
 
 
-def _decided_by_the_last(reasons: Sequence[Reason], text: str) -> Reason:
-    """A reason with what decided the last one, which is of the dearest tier passed over."""
-    if not reasons:
-        return Reason("", text)
-    return replace(reasons[-1], text=text)
+def _decided_by_the_last(refusals: Sequence[_Refusal], parts: ReasonParts) -> Reason:
+    """A reason with what refused the last, which is the dearest tier passed over."""
+    if not refusals:
+        return Reason(parts)
+    last = refusals[-1]
+    return Reason(parts, last.criterion, last.figure)
 
 
 def which(candidate: Candidate, contest: Contest) -> str:
@@ -94,18 +106,17 @@ def which(candidate: Candidate, contest: Contest) -> str:
     return "tier with the lowest declared limits"
 
 
-def _named(candidate: Candidate, contest: Contest) -> str:
-    """A sentence that names the tier, and says what it is among those that are enough."""
-    name = candidate.name
+def _is(candidate: Candidate, contest: Contest) -> str:
+    """What the tier named is among those that are enough."""
     best = within_margins(contest, contest.criteria)
     equal = _at_the_same_price(candidate, contest)
     if equal:
-        return f"{name} is proven {best}, as {are(equal)} at the same price"
+        return f"proven {best}, as {are(equal)} at the same price"
     if _alone_serves_the_rate(candidate, contest):
-        return f"{name} is the only tier that serves the rate asked for"
+        return "the only tier that serves the rate asked for"
     if contest.no_prices and not offers.passed_over(candidate, contest, "open"):
-        return f"{name} is {best}{_as_others_are(candidate, contest)}"
-    return f"{name} is the {which(candidate, contest)} proven {best}"
+        return f"{best}{_as_others_are(candidate, contest)}"
+    return f"the {which(candidate, contest)} proven {best}"
 
 
 def _at_the_same_price(candidate: Candidate, contest: Contest) -> list[str]:
@@ -151,7 +162,7 @@ def are(names: Sequence[str]) -> str:
 # ------------------------------------------------------------------ a tier is refused
 
 
-def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Reason:
+def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> _Refusal:
     """In which figure a tier is proven not to be enough, and how.
 
     The proof is a comparison outside the margin, with the winner if there is one, or a share of
@@ -169,53 +180,60 @@ def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Re
             break
     criterion = shown.criterion
     figure = DecidingFigure(criterion.metric, criterion.scope, is_clause=False)
-    return Reason(criterion.title, str(shown), figure)
+    return _Refusal(criterion.title, str(shown), figure)
 
 
-def _missed(loser: Candidate, contest: Contest) -> Reason:
+def _missed(loser: Candidate, contest: Contest) -> _Refusal:
     """In which figure a tier is proven not to be enough: the first objective that it misses."""
     # The clauses of the SLO first, because they are what was asked for.
     tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
     missed = next(test for test in tests if test.missed)
     clause = missed.objective
     figure = DecidingFigure(clause.metric, clause.scope, is_clause=True)
-    return Reason(format_objective(clause), f"{loser.name} misses {missed}", figure)
+    return _Refusal(format_objective(clause), f"{loser.name} misses {missed}", figure)
 
 
-def _none_enough(contest: Contest) -> str:
+def _none_enough(contest: Contest) -> ReasonParts:
     if contest.slo:
-        misses = [_missed(loser, contest).text for loser in contest.candidates]
-        return f"no tier meets the SLO: {'; '.join(misses)}"
-    proofs = [_refusal(loser, None, contest).text for loser in contest.candidates]
-    worse = "; ".join(proofs)
+        misses = tuple(_missed(loser, contest).text for loser in contest.candidates)
+        return ReasonParts(claims=("no tier meets the SLO",), proofs=misses)
+    refusals = [_refusal(loser, None, contest) for loser in contest.candidates]
+    worse = tuple(refusal.text for refusal in refusals)
     # A tier whose transactions fail need not be worse than another one.
     if any(test.missed for test in contest.proof.failing.values()):
-        return f"no tier is enough: {worse}"
+        return ReasonParts(claims=("no tier is enough",), proofs=worse)
     best = within_margins(contest, contest.criteria)
-    return f"no tier is {best}, each being worse than another: {worse}"
+    claim = f"no tier is {best}, each being worse than another"
+    return ReasonParts(claims=(claim,), proofs=worse)
 
 
 # ------------------------------------------------------------------ a tier is open
 
 
-def _why_open(candidate: Candidate, contest: Contest) -> str:
+def _why_open(candidate: Candidate, contest: Contest) -> ReasonParts:
     """Says what is proven of a tier, what is not, and by how much it misses."""
+    name = candidate.name
     barred = contest.barred(candidate)
     if barred:
-        return f"whether {candidate.name} is enough cannot be told: {barred}"
+        claim = f"whether {name} is enough cannot be told"
+        return ReasonParts(claims=(claim,), proofs=(barred,))
     if contest.slo:
         return _open_slo(candidate, contest)
     unsure = _unsure(candidate, contest)
-    in_doubt = _in_doubt(_worst(unsure))
-    not_proven = f"is not proven: {in_doubt}; {settled_by(candidate, contest)}"
+    proofs = (_in_doubt(_worst(unsure)),)
     unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
     if not proven:
         best = within_margins(contest, unproven)
-        return f"whether {candidate.name} is {best} {not_proven}"
+        claim = f"whether {name} is {best} is not proven"
+        return ReasonParts(claims=(claim,), proofs=proofs)
     titles = listed([criterion.title for criterion in unproven])
     best = within_margins(contest, proven)
-    return f"{candidate.name} is {best}; whether also of the best {titles} {not_proven}"
+    claims = (
+        f"{name} is {best}",
+        f"whether also of the best {titles} is not proven",
+    )
+    return ReasonParts(claims=claims, proofs=proofs)
 
 
 def _worst(unsure: Sequence[Comparison]) -> Comparison:
@@ -277,16 +295,15 @@ def _unsure(candidate: Candidate, contest: Contest) -> list[Comparison]:
     return [comparison for comparison in comparisons if comparison.p_value > level]
 
 
-def _open_slo(candidate: Candidate, contest: Contest) -> str:
+def _open_slo(candidate: Candidate, contest: Contest) -> ReasonParts:
     tests = contest.proof.objectives[candidate.name]
     level = contest.proof.level
     open_tests = [test for test in tests if test.p_value > level]
     unsure = listed([str(test) for test in open_tests])
     losers = offers.passed_over(candidate, contest, "not enough")
     missed = [_missed(loser, contest).text for loser in losers]
-    more = settled_by(candidate, contest)
     unproven = f"whether {candidate.name} meets {unsure} is not proven"
-    return "; ".join([*missed, unproven, more.text])
+    return ReasonParts(claims=(*missed, unproven))
 
 
 # ------------------------------------------------------------------ what is asked of a tier

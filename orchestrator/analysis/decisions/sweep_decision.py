@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from orchestrator import metrics, units
-from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis.conclusions import Decision, ReasonParts
 from orchestrator.analysis.decisions import (
     candidates,
     contests,
@@ -31,24 +31,30 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     # An obstacle comes before any test: what may not be compared proves nothing of any tier.
     if contest.obstacle or not contest.candidates:
         obstacle = contest.obstacle or reasons.NO_FIGURES
-        return Decision(loads.name, None, obstacle, slo=slo)
-    enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
+        parts = ReasonParts(claims=(obstacle,))
+        return Decision(loads.name, None, obstacle, reason_parts=parts, slo=slo)
     how_far = _how_far(loads, contest)
+    doubted = _all_doubted(loads, contest)
+    enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
     if not enough:
+        parts = ReasonParts(claims=_none(loads, contest), proofs=how_far)
         return Decision(
             loads.name,
             None,
-            f"{_none(loads, contest)}{how_far}",
+            reason=". ".join([parts.in_words(None), *doubted]),
+            reason_parts=parts,
             slo=slo,
             missed=_missed(loads, contest),
         )
     tier = offers.preferred(enough, contest)
     proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
-    text = f"{tier.name} is the {proven}{_where(loads)}{how_far}"
+    parts = ReasonParts(tier_is=f"the {proven}{_where(loads)}", proofs=how_far)
+    why = parts.in_words(tier.name)
     decision = Decision(
         loads.name,
         tier.name,
-        reason=". ".join([text, *_beside(loads, tier, contest)]),
+        reason=". ".join([why, *doubted, *_beside(loads, tier, contest)]),
+        reason_parts=parts,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,
@@ -131,17 +137,22 @@ def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
 # ------------------------------------------------------------------ in words
 
 
-def _how_far(loads: Loads, contest: contests.Contest) -> str:
-    """Up to which load each tier is proven, and for which tiers a doubt lets nothing be shown."""
-    text = ""
-    if loads.latencies:
-        taken = [_taken(loads, tier.name) for tier in contest.candidates]
-        text = f": {units.listed(taken)}"
+def _how_far(loads: Loads, contest: contests.Contest) -> tuple[str, ...]:
+    """Up to which load each tier is proven; empty if no latency says how much load a tier takes."""
+    if not loads.latencies:
+        return ()
+    taken = [_taken(loads, tier.name) for tier in contest.candidates]
+    return (units.listed(taken),)
+
+
+def _all_doubted(loads: Loads, contest: contests.Contest) -> list[str]:
+    """A sentence for each tier of which a doubt lets nothing be shown."""
+    sentences: list[str] = []
     for tier in contest.candidates:
         doubted = _doubted(loads, tier.name, contest)
         if doubted:
-            text += f". Of {tier.name} nothing is shown: {doubted}"
-    return text
+            sentences.append(f"Of {tier.name} nothing is shown: {doubted}")
+    return sentences
 
 
 def _taken(loads: Loads, tier: str) -> str:
@@ -154,17 +165,17 @@ def _taken(loads: Loads, tier: str) -> str:
     return f"{tier} {how_far}"
 
 
-def _none(loads: Loads, contest: contests.Contest) -> str:
-    """A sentence: no tier is enough, and in which figure."""
+def _none(loads: Loads, contest: contests.Contest) -> tuple[str, ...]:
+    """The claims of a decision that names no tier: in which figure none is enough."""
     if not loads.latencies:
         clauses = units.listed([format_objective(clause) for clause in loads.slo])
-        return f"no tier is proven to meet {clauses}{_where(loads)}"
+        return (f"no tier is proven to meet {clauses}{_where(loads)}",)
     if loads.rates:
         none = "no tier is proven to meet the whole SLO at one load"
-        return f"{none}; its latencies are met"
+        return none, "its latencies are met"
     if any(loads.usable[tier.name].place is not None for tier in contest.candidates):
-        return "which tier is enough depends on the load"
-    return "no tier is proven to meet the SLO at any load of the sweep"
+        return ("which tier is enough depends on the load",)
+    return ("no tier is proven to meet the SLO at any load of the sweep",)
 
 
 def _where(loads: Loads) -> str:

@@ -113,23 +113,16 @@ def _lines(
 
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
+    # The brief stands right above the card, where the same words would be read twice.
     brief_text = _brief_text(index)
-    # The text after the colon is the proof, which stands in the full text of the card.
-    claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
-    # Its headline is the tier's name.
-    claim = claim.removeprefix(f"{part.tier} is ")
-    # It is said once, above all cards, that no tier meets the SLO.
-    if index.answer.sureness.word == "SLO missed":
-        claim = ""
     texts: list[str] = []
-    for statement in claim.removesuffix(".").split("; "):
-        # The brief stands right above the card, where the same words would be read twice.
-        if statement and statement not in brief_text:
-            texts.append(statement)
+    # It is said once, above all cards, that no tier meets the SLO.
+    if index.answer.sureness.word != "SLO missed":
+        for claim in part.claims:
+            if claim.lower() not in brief_text:
+                texts.append(claim)
     takes = _settled_by(index, part.subject)
-    # The text after a comma there is detail.
-    gist, _, _ = takes.partition(",")
-    if takes and gist not in brief_text and takes not in claim:
+    if takes and takes.lower() not in brief_text:
         # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
         if part.cheaper_open:
             would_do = f"whether {units.listed(part.cheaper_open)} would do is open"
@@ -139,12 +132,12 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
 
 
 def _brief_text(index: ReportIndex) -> str:
-    """All that the answer's brief says."""
+    """All that the answer's brief says, in small letters: its sentences begin with capitals."""
     brief = index.answer.brief
     texts = [brief.what]
     for _, text in brief.lines:
         texts.append(text)
-    return " ".join(texts)
+    return " ".join(texts).lower()
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:

@@ -71,6 +71,7 @@ def test_each_workload_has_its_part(several: Answer) -> None:
         about="workload",
         purchase=V2,
         why=("premium-v2 is the cheapest tier within 5 % of the best throughput.",),
+        claims=("the cheapest tier within 5 % of the best throughput",),
         proof="proven",
         confidence_pct=90.0,
     )
@@ -90,6 +91,7 @@ def test_all_workloads_together_have_one_purchase_or_none(several: Answer) -> No
             "No tier can be proven enough for all 3 workloads together: insert has no answer. "
             "Without insert: premium-v2, 85.00 USD a month.",
         ),
+        claims=("no tier can be proven enough for all 3 workloads together",),
         proof="not decided",
         confidence_pct=90.0,
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.analysis.conclusions import ReasonParts
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Objective
 from orchestrator.report import document as documents
@@ -60,6 +61,41 @@ def test_what_the_four_lines_say_has_no_label_below_them() -> None:
     document = _documents()[0]
     assert "YugabyteDB itself" in document.brief.not_tested
     assert document.stamps and not document.labelled
+
+
+def test_signs_between_clauses_decide_nothing_of_what_is_shown() -> None:
+    """Claims and proofs are fields: no sentence is taken apart at its colon or its semicolons."""
+    for campaign in (build_campaign(frames=False), alone("throughput > 100")):
+        verdict = judge(campaign)
+        decisions = [
+            replace(decision, reason=_with_other_signs(decision.reason))
+            for decision in verdict.decisions
+        ]
+        cluster = verdict.cluster
+        if cluster is not None:
+            cluster = replace(cluster, reason=_with_other_signs(cluster.reason))
+        reworded = replace(verdict, decisions=tuple(decisions), cluster=cluster)
+        before = documents.arrange(campaign, verdict)
+        after = documents.arrange(campaign, reworded)
+        assert before.brief == after.brief
+        assert [card.lines for card in before.answers] == [
+            card.lines for card in after.answers
+        ]
+
+
+def _with_other_signs(reason: str) -> str:
+    return reason.replace(": ", " -- ").replace("; ", " / ")
+
+
+def test_why_no_tier_is_for_all_is_what_stands_behind_the_claim() -> None:
+    verdict = report_verdicts.verdict()
+    assert verdict.cluster is not None
+    parts = ReasonParts(claims=("none: for all; of 3",), proofs=("one: a", "two; b"))
+    cluster = replace(verdict.cluster, reason_parts=parts)
+    document = documents.arrange(
+        report_verdicts.campaign(), replace(verdict, cluster=cluster)
+    )
+    assert document.brief.why == "One: a; two; b."
 
 
 def test_beside_a_picture_of_the_intervals_tiers_are_compared_in_a_line() -> None:

@@ -44,6 +44,7 @@ def in_format_2(judged: Path) -> str:
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
         assert decision.pop("missed") == {}
+        assert decision.pop("reason_parts") is not None
         assert decision.pop("settled_by") is not None
         assert decision.pop("repetitions_settle") is not None
         decided_by = decision.pop("decided_by")
@@ -54,6 +55,7 @@ def in_format_2(judged: Path) -> str:
     if cluster is not None:
         assert cluster.pop("basis") and cluster.pop("confidence_pct")
         assert cluster.pop("cheaper_open") == []
+        assert cluster.pop("reason_parts")
     text = in_order(content)
     for today, stored_text in REWORDED.items():
         assert today in text
