@@ -23,6 +23,7 @@ from orchestrator.powers import World
 from orchestrator.run import slowing
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.dry import DryTier
 from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, Log, fake_world
@@ -163,6 +164,19 @@ def test_what_can_be_slow_is_not_refused() -> None:
     check(planned(TENTH))
     check(planned("node-3=10x,20s"), read_latency_s=1e-3, write_latency_s=1e-3)
     check(planned("node-3=stall,5s", "node-2=10%,20s"))
+
+
+@pytest.mark.parametrize(
+    "kind", [name for name in tier_mechanisms() if name != "emulated"]
+)
+def test_no_disk_but_an_emulated_one_can_be_slow(kind: str) -> None:
+    """Of others nobody can change the limits while they run: on no platform."""
+    with pytest.raises(UsageError, match="only emulated ones"):
+        check(planned(TENTH), tier_mechanisms()[kind])
+
+
+def test_an_emulated_disk_can_be_slow() -> None:
+    check(planned(TENTH), tier_mechanisms()["emulated"])
 
 
 @pytest.mark.parametrize(
