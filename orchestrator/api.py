@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -74,17 +75,21 @@ class Campaign:
         """A row for each counter as it was read, of one run or of all; rates are not computed.
 
         Columns: those of a run, and time_s (Unix), node, metric, unit, value, phase."""
-        frames: list[pd.DataFrame] = []
+        return _joined(list(self._counters(run)))
+
+    def _counters(self, run: int | None) -> Iterator[pd.DataFrame]:
         for data in self.results.runs:
             if run in (None, data.record.run.number):
                 for part in data.sampled.parts():
-                    frames.append(_with_run(data, part))
-        return _joined(frames)
+                    yield _with_run(data, part)
 
     def verdicts(self) -> pd.DataFrame:
         """A row for each comparison of a tier with the baseline: workload, metric, scope, both
         tiers, change_pct, its interval, the verdict's word and its reason."""
-        return pd.DataFrame([asdict(delta) for delta in self.verdict.deltas])
+        rows: list[dict[str, Any]] = []
+        for delta in self.verdict.deltas:
+            rows.append(asdict(delta))
+        return pd.DataFrame(rows)
 
 
 def open_campaign(
@@ -95,8 +100,7 @@ def open_campaign(
     `results`: where campaigns are kept; `slo`: what is to be reached, instead of what the
     campaign's workloads say. UsageError if there is none, or if its files cannot be read."""
     folder = stored_campaigns.resolve(Path(results), str(campaign))
-    loaded, verdict = concluding.judged(folder, slo or None)
-    return Campaign(folder, loaded, verdict)
+    return Campaign(folder, *concluding.judged(folder, slo or None))
 
 
 def _with_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:

@@ -147,8 +147,8 @@ class LeftBehindError(UnavailableError):
     """`look`: the commands that show what is left; `first`: what has to be done before they can."""
 
     def __init__(self, what: str, look: tuple[str, ...], first: str = "") -> None:
-        commands = "; ".join([f"`{command}`" for command in look])
-        advice = f"look with: {commands}"
+        commands = "`; `".join(look)
+        advice = f"look with: `{commands}`"
         if first:
             advice = f"{first}; then {advice}"
         super().__init__(what, advice)

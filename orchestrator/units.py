@@ -14,8 +14,9 @@ _Value = TypeVar("_Value")
 MOST = 2**63  # no disk, memory or count here reaches it
 
 _SIZE = {"": 1, "b": 1}
-_SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
-_SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
+for _power, _prefix in enumerate("kmgt", 1):
+    _SIZE[f"{_prefix}b"] = 1000**_power
+    _SIZE[f"{_prefix}ib"] = 1024**_power
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME = {
     "us": 1e-6,
@@ -144,12 +145,12 @@ def parse_bytes_per_s(text: object) -> int:
 def parse_link_rate(text: object) -> int:
     """`"100Mbit"`, `"1Gbit/s"` → bytes per second, as networks are sold: in decimal bits."""
     number, unit = _split(text, "100Mbit")
-    name = unit.lower().removesuffix("/s")
-    if name not in _BITS:
+    unit = unit.lower().removesuffix("/s")
+    if unit not in _BITS:
         raise ValueError(
             f"expected a rate of a network such as 100Mbit, got {short(text)}"
         )
-    return round(_possible(number * _BITS[name] / 8, text))
+    return round(_possible(number * _BITS[unit] / 8, text))
 
 
 def parse_seconds(text: object) -> float:
@@ -275,13 +276,15 @@ def format_change(change_pct: float) -> str:
     sign = "−"
     if change_pct > 0:
         sign = "+"
-    if size >= 100:
-        digits = f"{size:,.0f}"
-    elif size >= 0.095:
-        digits = f"{size:.1f}"
-    else:
-        digits = f"{size:.2f}"
-    return f"{sign}{digits} %"
+    return f"{sign}{_digits_of_change(size)} %"
+
+
+def _digits_of_change(size_pct: float) -> str:
+    if size_pct >= 100:
+        return f"{size_pct:,.0f}"
+    if size_pct >= 0.095:
+        return f"{size_pct:.1f}"
+    return f"{size_pct:.2f}"
 
 
 def listed(words: Sequence[str]) -> str:

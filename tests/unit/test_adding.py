@@ -220,6 +220,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import UsageError
 from orchestrator.report.charts import charts
 from orchestrator.report.blocks import Chart
+from orchestrator.tier import DiskKind, Gate, Tier
 """
 
 
