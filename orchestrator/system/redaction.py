@@ -99,6 +99,10 @@ def _without_forms(text: str) -> str:
 _without_forms_of_short = lru_cache(maxsize=4096)(_without_forms)
 
 
+# A record has some keys hundreds of times.
+_is_secret_key = lru_cache(maxsize=4096)(is_secret_key)
+
+
 def hidden_in(content: Any) -> Any:
     """The content with secrets hidden in all texts of nested mappings and lists.
 
@@ -106,9 +110,11 @@ def hidden_in(content: Any) -> Any:
     """
     if isinstance(content, str):
         return hidden(content)
+    if content is None or isinstance(content, (int, float)):
+        return content
     if isinstance(content, Mapping):
         name = content.get("name")
-        is_secret = isinstance(name, str) and is_secret_key(name)
+        is_secret = isinstance(name, str) and _is_secret_key(name)
         shown: dict[Any, Any] = {}
         for key, value in content.items():
             if is_secret and key == "value":  # Kubernetes and Hadoop list variables so
@@ -123,6 +129,6 @@ def hidden_in(content: Any) -> Any:
 
 def _hidden_value(key: object, value: Any) -> Any:
     # An empty value is shown: that no password is set may be what is wrong.
-    if value and is_secret_key(str(key)):
+    if value and _is_secret_key(str(key)):
         return HIDDEN
     return hidden_in(value)

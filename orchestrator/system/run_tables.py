@@ -16,6 +16,8 @@ from orchestrator.system import files, parquet, run_folders
 from orchestrator.system.stored_json import in_form
 
 SAMPLED_TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
+# A table takes long to make, and each record that is read without its tables needs one.
+_NO_INTERVALS = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
 _MOST_INTERVALS_BYTES = 2**30  # a row a second, of some hundred bytes
 parts = parquet.parts
 
@@ -57,4 +59,4 @@ def intervals(file: Path) -> pd.DataFrame:
 
 def no_intervals() -> pd.DataFrame:
     """The intervals of a run that left none."""
-    return pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+    return _NO_INTERVALS.copy()

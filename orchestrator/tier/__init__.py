@@ -250,8 +250,14 @@ class Tier:
         )
 
 
+# Most of what a record holds, which is written as it is.
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def as_written(value: Any) -> Any:
     """A record as result files have it: like `asdict`, and each tier in it on one level."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Tier):
         return tier_file.flat(_fields(value))
     if is_dataclass(value):

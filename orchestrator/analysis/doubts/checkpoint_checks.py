@@ -52,6 +52,8 @@ def _completed(run: RunData) -> int | None:
 
 def _flushes(run: RunData) -> int | None:
     """In how many stretches of the window the node with the most flushed; None if not sampled."""
+    if run.telemetry.empty:
+        return None
     start_s = 0.0
     window = results.measured_window(run.record)
     if window:

@@ -49,6 +49,8 @@ def _not_there(values: Totals) -> Iterator[str]:
 
 def _gaps(run: RunData) -> Iterator[str]:
     """The longest of each node, `3.0 s of node-1`."""
+    if run.telemetry.empty:
+        return
     record = run.record
     seconds = run.telemetry.by_second
     measured = seconds[seconds["phase"] == "measure"]

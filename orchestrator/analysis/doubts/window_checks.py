@@ -40,6 +40,9 @@ def _steadiness(run: RunData) -> Doubts:
         return
     if results.generator(run.record).ends_with_work:
         return
+    # A record that is read without its tables has no seconds.
+    if run.intervals.empty:
+        return
     rows = run.intervals[run.intervals["phase"] == "measure"]
     times_s = rows["time_s"].tolist()
     drift = steadiness.steadiness(times_s, rows["throughput_per_s"].tolist())

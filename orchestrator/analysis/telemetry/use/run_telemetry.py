@@ -5,6 +5,7 @@ because the growth over the whole window hides it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -150,22 +151,29 @@ class _Reading:
 
     def telemetry(self) -> Telemetry:
         empty = not self._by_second
-        growth = self._growth
-        tables = self._by_second
         # Without a sample growth is not known, which is not zero.
         if empty:
             growth = None
-            tables = [second_by_second.by_second({}, [], {})]
+            by_second = _no_seconds().copy()
+        else:
+            growth = self._growth
+            by_second = joined(self._by_second)
         return Telemetry(
             growth=growth,
             against_caps=self._against_caps,
-            by_second=joined(tables),
+            by_second=by_second,
             of_seconds=self._node_seconds,
             busiest_cores_pct=self._busiest_cores_pct,
             sessions=self._sessions,
             moved=self._moved,
             empty=empty,
         )
+
+
+@cache
+def _no_seconds() -> pd.DataFrame:
+    """`Telemetry.by_second` of a run without samples, which takes long to make."""
+    return second_by_second.by_second({}, [], {})
 
 
 # ------------------------------------------------------------------ of single seconds
