@@ -116,7 +116,10 @@ class Change:
 
 @dataclass(frozen=True)
 class ObjectiveResult:
-    """A clause of the SLO of one tier: geometric mean and interval; `measured`: both in words."""
+    """A clause of the SLO of one tier: geometric mean and interval, as numbers and in words.
+
+    `measured`: `mean` and `interval` together. `interval`: empty where one run has none.
+    """
 
     objective: str
     word: ObjectiveWord
@@ -124,6 +127,8 @@ class ObjectiveResult:
     value: float | None
     ci_low: float | None
     ci_high: float | None
+    mean: str = ""
+    interval: str = ""
 
 
 @dataclass(frozen=True)

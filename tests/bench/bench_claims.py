@@ -30,6 +30,7 @@ from orchestrator.analysis.decisions.candidates import (
     Criterion,
     each_once,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.statistics import stats
@@ -120,8 +121,8 @@ def draw(
         len(rates) == len(CRITERIA) and len(set(rates)) == 1 for rates in tiers
     )
     once = each_once(THROUGHPUT, criteria[1:], closed_loop=closed_loop)
-    contest = make_contest("simulated", candidates, [], MARGIN_PCT, once)
-    return replace(contest, slo=slo)
+    contest = make_contest("simulated", candidates, [], ContestRules(MARGIN_PCT, once))
+    return replace(contest, rules=replace(contest.rules, slo=slo))
 
 
 def named(contest: Contest) -> int | None:
@@ -140,7 +141,7 @@ def named_before(contest: Contest) -> int | None:
             )
             for other in contest.candidates
             if other is not tier
-            for criterion in contest.criteria
+            for criterion in contest.rules.criteria
         ]
         if all(_within(latency, ratio) for latency, ratio in ratios):
             return place

@@ -28,6 +28,7 @@ from scipy import stats as distributions
 
 from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.planning.orders import balanced_orders
 from tests.bench.noise_shapes import SHAPES
@@ -96,9 +97,7 @@ def contests(rates: np.ndarray, p99: np.ndarray, places: np.ndarray) -> list[Con
                 workload,
                 candidates,
                 TIERS,
-                MARGIN_PCT,
-                CRITERIA,
-                p99_margin_pct=P99_MARGIN_PCT,
+                ContestRules(MARGIN_PCT, CRITERIA, p99_margin_pct=P99_MARGIN_PCT),
             )
         )
     return made

@@ -28,6 +28,7 @@ from scipy import stats as distributions
 
 from orchestrator.analysis.decisions import cluster_standings
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.levels import (
     DISCARDED,
@@ -183,9 +184,7 @@ def by_the_package(drawn: Campaigns, campaign: int, joint: bool) -> list[bool]:
         "simulated",
         candidates,
         [],
-        MARGIN_PCT,
-        CRITERIA,
-        p99_margin_pct=P99_MARGIN_PCT,
+        ContestRules(MARGIN_PCT, CRITERIA, p99_margin_pct=P99_MARGIN_PCT),
     )
     standings = dict(contest.proof.standings)
     if joint:

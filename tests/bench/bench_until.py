@@ -16,7 +16,7 @@ import argparse
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
@@ -29,6 +29,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     each_once,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.statistics import looks
 from tests.bench.bench_blocks import Case, draw, drift, steady
@@ -91,8 +92,8 @@ def contest(logs: np.ndarray, p99_logs: np.ndarray, n: int, share: float) -> Con
             criterion: tuple(v) for criterion, v in zip(CRITERIA, values, strict=True)
         }
         candidates.append(Candidate(profile, mapped, ""))
-    made = make_contest("simulated", candidates, [], MARGIN_PCT, ONCE)
-    return replace(made, share=share)
+    rules = ContestRules(MARGIN_PCT, ONCE, share=share)
+    return make_contest("simulated", candidates, [], rules)
 
 
 def simulate(truth: Truth, case: Case, first: int, most: int, campaigns: int) -> Found:

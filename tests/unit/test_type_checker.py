@@ -15,7 +15,7 @@ from pathlib import Path
 from tests import ROOT
 
 HEAD = """\
-from orchestrator.analysis.decisions.contests import make_contest
+from orchestrator.analysis.decisions.contest_rules import Circumstances
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.planning.plan import RunMatrix
@@ -23,9 +23,7 @@ from orchestrator.planning.plan import RunMatrix
 # A line that is right → the same with a misspelt name.
 MISTAKES = {
     'RunMatrix([], [], scale="smoke")': 'RunMatrix([], [], scael="smoke")',
-    'make_contest("insert", [], [], 5.0, at_ceiling=True)': (
-        'make_contest("insert", [], [], 5.0, at_cieling=True)'
-    ),
+    "Circumstances(at_ceiling=True)": ("Circumstances(at_cieling=True)"),
     'noted.teardown(run=1, why="it stayed")': 'noted.teardown(run=1, wy="it stayed")',
     "noted.clock_set(1, 2.5)": "noted.clock_sett(1, 2.5)",
     "print(Evidence(cpu_pct=90.0).cpu_pct)": "print(Evidence(cpu_pct=90.0).cpu_pc)",

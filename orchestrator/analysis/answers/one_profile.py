@@ -149,8 +149,7 @@ def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
     for result in _results(asked, part.subject):
         if result.objective == clause.objective:
             # The interval stands behind the mean, and a headline has no room for it.
-            mean, _, _ = result.measured.partition(" (")
-            return f"{text} ({mean})"
+            return f"{text} ({result.mean})"
     return text
 
 

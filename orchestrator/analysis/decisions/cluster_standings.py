@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import Contest, standing_of, standings_of
+from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.decisions.no_contest import no_contest
+from orchestrator.analysis.decisions.proof import standing_of, standings_of
 from orchestrator.analysis.statistics import many_tests
 
 # One more, and the level of their claims would be zero.
@@ -52,7 +53,7 @@ def _without_level(
 def _standing(tier: str, contest: Contest) -> Standing:
     """The standing of a tier in one workload; open if the workload has no answer."""
     # Proven in every run that it does not serve the rate, though it is compared with nothing.
-    if tier in contest.overload.always:
+    if tier in contest.circumstances.overload.always:
         return "not enough"
     if no_contest(contest):
         return "open"

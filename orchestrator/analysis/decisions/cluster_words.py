@@ -133,7 +133,7 @@ def confidence(contests: Sequence[Contest], usual: float) -> float:
     `usual`: the confidence if there is a single look.
     """
     # A claim for all workloads holds at no better level than its strictest part.
-    share = min(contest.share for contest in contests)
+    share = min(contest.rules.share for contest in contests)
     return looks.confidence(usual, share)
 
 
@@ -148,18 +148,20 @@ def _limited_by(contests: Sequence[Contest]) -> str:
     doubts: list[Doubt] = []
     limits: list[str] = []
     for contest in contests:
-        for tier_doubts in contest.doubts.values():
+        for tier_doubts in contest.circumstances.doubts.values():
             doubts += tier_doubts
-        scale = f"scale {contest.scale}"
+        scale = f"scale {contest.circumstances.scale}"
         # All workloads mostly have one scale, which is told once.
-        if contest.scale and scale not in limits:
+        if contest.circumstances.scale and scale not in limits:
             limits.append(scale)
     return remarks.limits_in_words([*limits, *kinds.limiting(doubts)])
 
 
 def _at_ceiling(contests: Sequence[Contest]) -> str:
     """The workloads whose rate think time holds; or an empty text."""
-    held = [contest.workload for contest in contests if contest.at_ceiling]
+    held = [
+        contest.workload for contest in contests if contest.circumstances.at_ceiling
+    ]
     if not held:
         return ""
     return f"Think time holds throughput of {listed(held)} at its ceiling on every tier"

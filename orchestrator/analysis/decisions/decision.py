@@ -103,14 +103,14 @@ def _decide_contest(contest: Contest, asked: _AskedDecisions) -> Decision:
 def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
     decision = _without_terms(contest)
-    confidence = looks.confidence(SHOWN, contest.share)
+    confidence = looks.confidence(SHOWN, contest.rules.share)
     basis = ""
     # No figure was looked at if there are no offers, so there is nothing that it rests on.
     if decision.offers:
         basis = remarks.basis(contest)
     return replace(
         decision,
-        slo=tuple(format_objective(clause) for clause in contest.slo),
+        slo=tuple(format_objective(clause) for clause in contest.rules.slo),
         with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
         # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
@@ -157,7 +157,7 @@ def _none_named(contest: Contest) -> Decision:
 def is_open(contest: Contest) -> bool:
     """Whether more repetitions may bring an answer or a cheaper one."""
     if no_contest(contest):
-        return bool(of_one_repetition(contest)) and not contest.obstacle
+        return bool(of_one_repetition(contest)) and not contest.circumstances.obstacle
     for candidate in contest.candidates:
         standing = contest.proof.standings[candidate.name]
         # Candidates go from cheap to dear: what is open behind this one would not be bought.
@@ -210,7 +210,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         dearer=offers.neighbour(candidate, +1, contest),
         cheaper=offers.neighbour(candidate, -1, contest),
         without_prices=remarks.without_prices(candidate, contest),
-        moot=moot(candidate, contest, contest.slo),
+        moot=moot(candidate, contest, contest.rules.slo),
         cheaper_open=(*names, *offers.absent_and_cheaper(candidate, contest)),
         settled_by=settled_by.text,
         repetitions_settle=settled_by.by_repetitions,

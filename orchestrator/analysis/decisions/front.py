@@ -80,7 +80,7 @@ def _is_proven(comparison: Comparison, contest: Contest) -> bool:
         return False
     tiers = len(contest.candidates)
     # Any criterion of any ordered pair would do, so the level is divided by all of them.
-    family = len(contest.criteria) * tiers * (tiers - 1)
+    family = len(contest.rules.criteria) * tiers * (tiers - 1)
     # The p-value is two-sided; the direction seen has half of it.
-    (p_value,) = looks.at_look([comparison.ratio.p_value / 2], contest.share)
+    (p_value,) = looks.at_look([comparison.ratio.p_value / 2], contest.rules.share)
     return p_value <= ONE_SIDED / family

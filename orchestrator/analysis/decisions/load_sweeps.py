@@ -18,6 +18,7 @@ from orchestrator.analysis.decisions import (
     candidates,
     contests,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
@@ -177,7 +178,6 @@ def objective_tests(
     for profile in plan.tiers:
         runs = loads.runs(profile.name)[place]
         tiers.append(candidates.Candidate.of_runs(profile, runs, (), objectives))
-    contest = contests.make_contest(
-        loads.name, tiers, (), plan.margin_pct, (), slo=tuple(objectives)
-    )
+    rules = ContestRules(plan.margin_pct, (), slo=tuple(objectives))
+    contest = contests.make_contest(loads.name, tiers, (), rules)
     return contest.proof.objectives[tier]

@@ -14,6 +14,11 @@ from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.decisions import candidates
 from orchestrator.analysis.decisions.awaited_ways import awaited_ways
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
+from orchestrator.analysis.decisions.contest_rules import (
+    Circumstances,
+    ContestRules,
+    ContestRuns,
+)
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.decisions.effort import RepetitionEffort
 from orchestrator.analysis.doubts import kinds
@@ -204,14 +209,40 @@ class _MeasuredContest(ABC):
             return WAYS
         return awaited_ways(bottleneck.evidence)
 
-    def judged_runs(self, tiers: Sequence[Candidate]) -> frozenset[int]:
-        """The numbers of these tiers' runs whose figures are judged."""
+    # ---------------------------------------------------------------- the contest
+
+    @property
+    def rules(self) -> ContestRules:
+        plan = self.campaign.plan
+        return ContestRules(
+            plan.margin_pct,
+            self.criteria,
+            p99_margin_pct=plan.p99_margin_pct,
+            slo=self.slo,
+            share=looks.share(plan, self.highest.name),
+        )
+
+    @property
+    def circumstances(self) -> Circumstances:
+        names = [load.name for load in self.loads]
+        return Circumstances(
+            obstacle=self.obstacle,
+            at_ceiling=self.at_ceiling,
+            constant_latency=self.constant_latency,
+            overload=self.overload,
+            doubts=kinds.of_tiers(self.campaign.plan, self.doubts, names),
+            scale=self.campaign.small_scale,
+        )
+
+    def judged_runs(self, tiers: Sequence[Candidate]) -> ContestRuns:
+        """These tiers' runs whose figures are judged."""
         numbers: set[int] = set()
         for tier in tiers:
             for load in self.judged_loads:
                 for run in self.runs(tier.profile, load):
                     numbers.add(run.record.run.number)
-        return frozenset(numbers)
+        effort = RepetitionEffort.of_campaign(self.campaign, self.loads)
+        return ContestRuns(frozenset(numbers), self.window_s, effort)
 
     def contest(self) -> Contest:
         planned: list[str] = []
@@ -228,27 +259,14 @@ class _MeasuredContest(ABC):
                 taking_part.append(candidate)
             else:
                 outside.append(candidate)
-        names = [load.name for load in self.loads]
-        campaign_plan = self.campaign.plan
         return make_contest(
             self.name,
             taking_part,
             planned,
-            campaign_plan.margin_pct,
-            self.criteria,
-            at_ceiling=self.at_ceiling,
-            constant_latency=self.constant_latency,
-            p99_margin_pct=campaign_plan.p99_margin_pct,
-            overload=self.overload,
-            slo=self.slo,
-            share=looks.share(campaign_plan, self.highest.name),
-            obstacle=self.obstacle,
-            doubts=kinds.of_tiers(campaign_plan, self.doubts, names),
-            scale=self.campaign.small_scale,
-            window_s=self.window_s,
-            effort=RepetitionEffort.of_campaign(self.campaign, self.loads),
+            self.rules,
+            self.circumstances,
+            self.judged_runs(taking_part),
             outside=outside,
-            judged_runs=self.judged_runs(taking_part),
         )
 
 

@@ -44,7 +44,9 @@ def moot(
 
 def _is_made_up(contest: Contest) -> bool:
     """Whether a model made the figures: what follows from them is an example."""
-    return any(doubt.kind == _MADE_UP for doubt in contest.doubts.get("", ()))
+    return any(
+        doubt.kind == _MADE_UP for doubt in contest.circumstances.doubts.get("", ())
+    )
 
 
 def _rests_on_assumed_latency(
@@ -98,9 +100,9 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
 def _in_most_runs(kind: str, contest: Contest) -> bool:
     """Whether most of the judged runs have this doubt. Other runs enter no figure."""
     doubted: set[int | None] = set()
-    for tier_doubts in contest.doubts.values():
+    for tier_doubts in contest.circumstances.doubts.values():
         for doubt in tier_doubts:
             if doubt.kind == kind:
                 doubted.add(doubt.run)
-    judged = contest.judged_runs
+    judged = contest.runs.numbers
     return 2 * len(judged & doubted) > len(judged)

@@ -11,16 +11,16 @@ from orchestrator.units import listed
 
 def no_contest(contest: Contest) -> ReasonParts | None:
     """Why nothing can be decided; None if something can be."""
-    if contest.obstacle:
-        return _because(contest.obstacle)
+    if contest.circumstances.obstacle:
+        return _because(contest.circumstances.obstacle)
     names = [candidate.name for candidate in contest.candidates]
-    not_served = contest.overload.obstacle(names)
+    not_served = contest.circumstances.overload.obstacle(names)
     if not_served:
         return _because(not_served)
     if not names:
         return _because(NO_FIGURES)
     # An SLO is an absolute limit: it needs no rival, and no figure of one.
-    if contest.slo:
+    if contest.rules.slo:
         return _without_intervals(contest)
     return _without_rivals(contest) or _without_margin(contest)
 
@@ -39,7 +39,7 @@ def _without_intervals(contest: Contest) -> ReasonParts | None:
 
 def _without_rivals(contest: Contest) -> ReasonParts | None:
     """A single tier is compared with nothing, unless the others do not serve the rate."""
-    if len(contest.candidates) > 1 or contest.overload.always:
+    if len(contest.candidates) > 1 or contest.circumstances.overload.always:
         return None
     return _because(f"only {contest.candidates[0].name} has figures")
 
@@ -55,7 +55,7 @@ def _without_margin(contest: Contest) -> ReasonParts | None:
             "the machine or its load generator was the limit on every tier, "
             "so no disk's limit was measured"
         )
-    if not contest.criteria:
+    if not contest.rules.criteria:
         return _because(
             "no figure was measured in every run, so there is nothing to compare"
         )

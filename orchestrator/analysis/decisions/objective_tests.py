@@ -36,21 +36,38 @@ class ObjectiveTest:
     @property
     def measured(self) -> str:
         """`41.2 ms (40.1 ms to 42.4 ms)`, `469 transactions/s (461 to 477)`."""
+        if not self.interval:
+            return self.mean
+        return f"{self.mean} ({self.interval})"
+
+    @property
+    def mean(self) -> str:
         if self.value is None:
             return "not every run has it"
-        metric = self.objective.metric
-        mean = metrics.value_in_words(metric, self.value)
+        return metrics.value_in_words(self.objective.metric, self.value)
+
+    @property
+    def interval(self) -> str:
+        """Empty if there is none."""
         if self.low is None or self.high is None:
-            return mean
+            return ""
+        metric = self.objective.metric
         low = metrics.number_in_words(metric, self.low)
         high = metrics.number_in_words(metric, self.high)
-        return f"{mean} ({low} to {high})"
+        return f"{low} to {high}"
 
     def result(self, level: float) -> ObjectiveResult:
         """`level`: at which it is met."""
         clause = format_objective(self.objective)
         return ObjectiveResult(
-            clause, self._word(level), self.measured, self.value, self.low, self.high
+            clause,
+            self._word(level),
+            self.measured,
+            self.value,
+            self.low,
+            self.high,
+            mean=self.mean,
+            interval=self.interval,
         )
 
     def _word(self, level: float) -> ObjectiveWord:

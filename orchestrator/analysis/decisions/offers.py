@@ -118,7 +118,9 @@ def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
     cost = _unit(candidate).size * measured_cost
     mean_cost = cost / (sum(values) / len(values))
     # Noise of rates is proportional, so bounds are those of the geometric mean.
-    throughput = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
+    throughput = stats.geometric_mean(
+        values, looks.confidence(SHOWN, contest.rules.share)
+    )
     if throughput.low is None or throughput.high is None:
         return _UnitCost(mean_cost)
     # The more a tier does, the less a unit costs: bounds change places.
@@ -141,7 +143,7 @@ def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
     """For each criterion, the change against the rival to which this tier compares worst."""
     comparisons = contest.proof.comparisons[candidate.name]
     changes: list[Change] = []
-    for criterion in contest.criteria:
+    for criterion in contest.rules.criteria:
         rivals = [pair for pair in comparisons if pair.criterion is criterion]
         if rivals:
             # The highest p-value is that of the comparison furthest from a proof.
@@ -158,10 +160,10 @@ def _least_margin(
     at the level of the decision's claims, and never below 0. None where nothing can be
     proven in the tier's favour.
     """
-    if contest.slo or contest.barred(candidate):
+    if contest.rules.slo or contest.barred(candidate):
         return None
     # Each end of such an interval is a one-sided bound at the level of the claims.
-    confidence = 1 - 2 * contest.proof.level * contest.share
+    confidence = 1 - 2 * contest.proof.level * contest.rules.share
     losses_pct: list[float] = []
     for comparison in contest.proof.comparisons[candidate.name]:
         if comparison.criterion.is_tail != of_tail:

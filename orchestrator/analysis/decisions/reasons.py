@@ -59,7 +59,7 @@ def why_none(contest: Contest) -> ReasonParts:
 
 def why(candidate: Candidate, contest: Contest) -> Reason:
     """Why it is named. What refused the last of the tiers before it decided."""
-    if contest.slo:
+    if contest.rules.slo:
         return _why_with_slo(candidate, contest)
     return _why_within_margins(candidate, contest)
 
@@ -72,7 +72,7 @@ def _why_within_margins(candidate: Candidate, contest: Contest) -> Reason:
         proofs=tuple(refusal.text for refusal in refusals),
     )
     # Tiers that do not serve the rate are no candidates, so that no comparison refuses them.
-    if contest.overload.always and not refusals:
+    if contest.circumstances.overload.always and not refusals:
         return Reason(parts, SERVED)
     return _decided_by_the_last(refusals, parts)
 
@@ -108,7 +108,7 @@ def which(candidate: Candidate, contest: Contest) -> str:
 
 def _is(candidate: Candidate, contest: Contest) -> str:
     """What the tier named is among those that are enough."""
-    best = within_margins(contest, contest.criteria)
+    best = within_margins(contest, contest.rules.criteria)
     equal = _at_the_same_price(candidate, contest)
     if equal:
         return f"proven {best}, as {are(equal)} at the same price"
@@ -131,7 +131,7 @@ def _at_the_same_price(candidate: Candidate, contest: Contest) -> list[str]:
 def _alone_serves_the_rate(candidate: Candidate, contest: Contest) -> bool:
     refused = offers.passed_over(candidate, contest, "not enough")
     alone = len(contest.candidates) == 1
-    return bool(contest.overload.always) and alone and not refused
+    return bool(contest.circumstances.overload.always) and alone and not refused
 
 
 def _as_others_are(candidate: Candidate, contest: Contest) -> str:
@@ -194,7 +194,7 @@ def _missed(loser: Candidate, contest: Contest) -> _Refusal:
 
 
 def _none_enough(contest: Contest) -> ReasonParts:
-    if contest.slo:
+    if contest.rules.slo:
         misses = tuple(_missed(loser, contest).text for loser in contest.candidates)
         return ReasonParts(claims=("no tier meets the SLO",), proofs=misses)
     refusals = [_refusal(loser, None, contest) for loser in contest.candidates]
@@ -202,7 +202,7 @@ def _none_enough(contest: Contest) -> ReasonParts:
     # A tier whose transactions fail need not be worse than another one.
     if any(test.missed for test in contest.proof.failing.values()):
         return ReasonParts(claims=("no tier is enough",), proofs=worse)
-    best = within_margins(contest, contest.criteria)
+    best = within_margins(contest, contest.rules.criteria)
     claim = f"no tier is {best}, each being worse than another"
     return ReasonParts(claims=(claim,), proofs=worse)
 
@@ -217,12 +217,14 @@ def _why_open(candidate: Candidate, contest: Contest) -> ReasonParts:
     if barred:
         claim = f"whether {name} is enough cannot be told"
         return ReasonParts(claims=(claim,), proofs=(barred,))
-    if contest.slo:
+    if contest.rules.slo:
         return _open_slo(candidate, contest)
     unsure = _unsure(candidate, contest)
     proofs = (_in_doubt(_worst(unsure)),)
     unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
-    proven = [criterion for criterion in contest.criteria if criterion not in unproven]
+    proven = [
+        criterion for criterion in contest.rules.criteria if criterion not in unproven
+    ]
     if not proven:
         best = within_margins(contest, unproven)
         claim = f"whether {name} is {best} is not proven"
@@ -264,9 +266,9 @@ def settled_by(candidate: Candidate, contest: Contest) -> WhatItTakes:
     if contest.barred(candidate):
         return NOTHING
     # However often this machine is the limit, the disk's part in it stays unknown.
-    if contest.slo and candidate.cause in HARNESS_CAUSES:
+    if contest.rules.slo and candidate.cause in HARNESS_CAUSES:
         return _HELD_BACK
-    if contest.slo:
+    if contest.rules.slo:
         takes = _furthest_clause(candidate, contest)
     else:
         takes = what_it_takes.of_comparison(
@@ -312,7 +314,7 @@ def _open_slo(candidate: Candidate, contest: Contest) -> ReasonParts:
 def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
     titles = gathered(
-        (contest.margin_of(criterion), criterion.title) for criterion in criteria
+        (contest.rules.margin_of(criterion), criterion.title) for criterion in criteria
     )
     parts: list[str] = []
     for margin_pct, margin_titles in titles.items():

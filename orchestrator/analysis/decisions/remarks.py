@@ -27,15 +27,15 @@ _NOT_THE_DISK = frozenset(
 
 def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     """What a reader of the answer must know besides: a text for each thing that is so."""
-    if contest.slo:
+    if contest.rules.slo:
         own_rule = [*_windows(candidate, contest), _not_its_disk(candidate)]
     else:
         own_rule = [_at_ceiling(contest), _same_rate(contest)]
     texts = [
         *_still_open(candidate, contest),
         *own_rule,
-        _overloaded(contest.overload.always),
-        _overloaded_at_times(contest.overload.unproven),
+        _overloaded(contest.circumstances.overload.always),
+        _overloaded_at_times(contest.circumstances.overload.unproven),
         _no_disk(contest),
         _machine(candidate),
         _sentence(without_prices(candidate, contest)),
@@ -79,7 +79,9 @@ def _open(tiers: Sequence[str], why: str) -> str:
 def _windows(candidate: Candidate, contest: Contest) -> list[str]:
     """What is proven of the percentiles of an SLO: those of the mean, or of single windows too."""
     clauses = [
-        clause for clause in contest.slo if METRICS[clause.metric].percent is not None
+        clause
+        for clause in contest.rules.slo
+        if METRICS[clause.metric].percent is not None
     ]
     return [_windows_remark(clause, candidate, contest) for clause in clauses]
 
@@ -87,7 +89,7 @@ def _windows(candidate: Candidate, contest: Contest) -> list[str]:
 def _windows_remark(clause: Objective, candidate: Candidate, contest: Contest) -> str:
     """What is known of single windows, by the one-sided tolerance bound (`stats.share_below`)."""
     values = (candidate.measured or {}).get(clause, ())
-    confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    confidence = looks.confidence(stats.CONFIDENCE, contest.rules.share)
     # The mean may be met while many windows miss: what holds for single ones is another claim.
     kept = stats.share_below(values, clause.limit, confidence) >= _WINDOWS_KEPT
     mean = f"Of {format_objective(clause)} it is the mean that is below"
@@ -113,14 +115,14 @@ NOT_ITS_DISK = (
 
 
 def _at_ceiling(contest: Contest) -> str:
-    if not contest.at_ceiling:
+    if not contest.circumstances.at_ceiling:
         return ""
     return "Think time holds throughput at its ceiling on every tier: latency ranks"
 
 
 def _same_rate(contest: Contest) -> str:
     # Nothing is ranked if only one tier serves the rate.
-    if not contest.overload.asked or len(contest.candidates) < 2:
+    if not contest.circumstances.overload.asked or len(contest.candidates) < 2:
         return ""
     return "All tiers are asked for the same rate, so latency ranks"
 
@@ -223,10 +225,10 @@ def _as_long_as(candidate: Candidate, contest: Contest) -> str:
 
 def _not_compared(contest: Contest) -> list[str]:
     """Criteria that a run lacks, and the tail of disks that have none; with an SLO none matters."""
-    if contest.slo:
+    if contest.rules.slo:
         return []
     titles = listed([criterion.title for criterion in contest.left_out])
-    constant = listed(contest.constant_latency)
+    constant = listed(contest.circumstances.constant_latency)
     texts: list[str] = []
     if titles:
         texts.append(f"Not compared, as not every run has it: {titles}")
@@ -279,8 +281,8 @@ def runs_in_words(contest: Contest) -> str:
     if len(tiers) > 1:
         runs = [f"{text} of {listed(names)}" for text, names in tiers.items()]
     windows = ""
-    if contest.window_s:
-        windows = f", windows of {format_seconds(contest.window_s)}"
+    if contest.runs.window_s:
+        windows = f", windows of {format_seconds(contest.runs.window_s)}"
     return f"{', '.join(runs)}{windows}"
 
 
@@ -299,5 +301,5 @@ def _repetitions(candidate: Candidate) -> str:
 
 def _level(contest: Contest) -> str:
     """The confidence of each bound of the contest: `95 %`, or more while a campaign grows."""
-    confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    confidence = looks.confidence(stats.CONFIDENCE, contest.rules.share)
     return format_quantity(100 * confidence, "%")

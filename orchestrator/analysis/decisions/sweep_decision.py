@@ -29,8 +29,8 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(format_objective(clause) for clause in loads.slo)
     # An obstacle comes before any test: what may not be compared proves nothing of any tier.
-    if contest.obstacle or not contest.candidates:
-        obstacle = contest.obstacle or reasons.NO_FIGURES
+    if contest.circumstances.obstacle or not contest.candidates:
+        obstacle = contest.circumstances.obstacle or reasons.NO_FIGURES
         parts = ReasonParts(claims=(obstacle,))
         return Decision(loads.name, None, obstacle, reason_parts=parts, slo=slo)
     how_far = _how_far(loads, contest)
@@ -127,7 +127,7 @@ def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
         return ""
     # A doubt about runs at another load says nothing of this one.
     numbers = {run.record.run.number for run in loads.runs(tier)[place]}
-    doubts = contest.doubts.get(tier, ())
+    doubts = contest.circumstances.doubts.get(tier, ())
     doubt = kinds.forbidding(doubt for doubt in doubts if doubt.run in numbers)
     if doubt is None:
         return ""

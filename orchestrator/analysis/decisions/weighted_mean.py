@@ -14,6 +14,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     Criterion,
 )
+from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.model import Doubt, Objective
@@ -77,18 +78,23 @@ def together(
 ) -> Contest:
     """One contest of all. What forbids an answer of one workload forbids it here."""
     contests = [part.contest for part in parts]
-    first = contests[0]
-    return make_contest(
-        f"the weighted mean of {_workloads(contests, weights)}",
-        [_mean(name, parts, counted) for name in _common_tiers(contests)],
-        _planned(contests),
+    first = contests[0].rules
+    rules = ContestRules(
         first.margin_pct,
         tuple(counted),
         p99_margin_pct=first.p99_margin_pct,
         # A mean is judged as strictly as the strictest of its workloads.
-        share=min(contest.share for contest in contests),
-        obstacle=_first_obstacle(contests),
-        doubts=_doubts(contests),
+        share=min(contest.rules.share for contest in contests),
+    )
+    circumstances = Circumstances(
+        obstacle=_first_obstacle(contests), doubts=_doubts(contests)
+    )
+    return make_contest(
+        f"the weighted mean of {_workloads(contests, weights)}",
+        [_mean(name, parts, counted) for name in _common_tiers(contests)],
+        _planned(contests),
+        rules,
+        circumstances,
     )
 
 
@@ -122,8 +128,8 @@ def _planned(contests: Sequence[Contest]) -> list[str]:
 
 def _first_obstacle(contests: Sequence[Contest]) -> str:
     for contest in contests:
-        if contest.obstacle:
-            return contest.obstacle
+        if contest.circumstances.obstacle:
+            return contest.circumstances.obstacle
     return ""
 
 
@@ -131,7 +137,7 @@ def _doubts(contests: Sequence[Contest]) -> dict[str, list[Doubt]]:
     """For each tier, the doubts of all workloads."""
     doubts: dict[str, list[Doubt]] = {}
     for contest in contests:
-        for tier, tier_doubts in contest.doubts.items():
+        for tier, tier_doubts in contest.circumstances.doubts.items():
             if tier_doubts:
                 doubts.setdefault(tier, []).extend(tier_doubts)
     return doubts
@@ -160,7 +166,7 @@ def counted_criteria(parts: Sequence[WeighedPart]) -> dict[Criterion, WeighedFig
 
 def _compared_as(usual: Criterion, contest: Contest) -> Criterion | None:
     """What a contest compares of that kind: rate, average or tail."""
-    return _first_alike(usual, contest.criteria)
+    return _first_alike(usual, contest.rules.criteria)
 
 
 def _behind_throughput(usual: Criterion, contest: Contest) -> Criterion | None:

@@ -71,14 +71,14 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
 def _is_must(contest: Contest) -> bool:
     """Whether it must be met by itself, whatever a tier does in the other workloads."""
     # What was promised is kept or not; a gain in another workload does not make up for it.
-    if contest.slo or contest.overload.asked:
+    if contest.rules.slo or contest.circumstances.overload.asked:
         return True
     # A mean of a figure that only some tiers have would hide what keeps the answer open.
     for criterion in contest.left_out:
         if any(criterion in tier.values for tier in contest.candidates):
             return True
     # The mean is of the usual criteria alone: the time to rebuild would be lost in it.
-    return any(criterion in REBUILD for criterion in contest.criteria)
+    return any(criterion in REBUILD for criterion in contest.rules.criteria)
 
 
 # ------------------------------------------------------------------ what is said beside a mean

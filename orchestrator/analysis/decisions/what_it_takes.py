@@ -42,7 +42,7 @@ def of_comparison(unsure: Comparison, contest: Contest) -> WhatItTakes:
     if count < 2:
         return _MORE
     # The difference seen is taken for the true one; on logarithms, as its interval is.
-    room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
+    room = abs(math.log(unsure.ratio.ratio / contest.rules.bound_of(unsure.criterion)))
     return _repetitions(unsure.ratio, count, room, contest)
 
 
@@ -105,7 +105,7 @@ def _repetitions(
     many = f"{least} to {counted(most, 'more repetition')}"
     if least == most:
         many = counted(most, "more repetition")
-    parts = [f"it takes {many}", contest.effort.in_words(least, most)]
+    parts = [f"it takes {many}", contest.runs.effort.in_words(least, most)]
     text = ", ".join(part for part in parts if part)
     return WhatItTakes(text, by_repetitions=True)
 
@@ -121,7 +121,7 @@ def _perhaps_hopeless(least: int, contest: Contest) -> WhatItTakes:
     parts = [
         f"it takes {least} or more repetitions, perhaps above {repetitions_needed.MAX_REPETITIONS}"
     ]
-    time = contest.effort.in_words(least, least)
+    time = contest.runs.effort.in_words(least, least)
     if time:
         parts.append(f"at least {time}")
     return WhatItTakes(f"{', '.join(parts)}; {_LESS_NOISE}")
@@ -130,5 +130,5 @@ def _perhaps_hopeless(least: int, contest: Contest) -> WhatItTakes:
 def _confidence(contest: Contest, repetitions: int) -> float:
     """The confidence of the interval whose bound a claim would need after so many repetitions."""
     # The claim would be made at a later look, which may use another share of the chance.
-    share = contest.effort.share(repetitions, contest.share)
+    share = contest.runs.effort.share(repetitions, contest.rules.share)
     return 1 - 2 * contest.proof.level * share

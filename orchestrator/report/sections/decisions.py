@@ -161,10 +161,7 @@ def _margin_in_words(margin_pct: float | None) -> str:
 
 
 def _slo_cell(result: ObjectiveResult) -> Cell:
-    # `12 ms (11 to 13 ms)`, as the decision keeps it.
-    mean, _, interval = result.measured.partition(" (")
-    interval = interval.removesuffix(")")
-    return Cell(f"{result.word}: {mean}", detail=interval)
+    return Cell(f"{result.word}: {result.mean}", detail=result.interval)
 
 
 def _change_cell(change: Change) -> Cell:

@@ -15,6 +15,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     without_tail,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.moot import moot
 from orchestrator.facts import BottleneckCause
@@ -50,7 +51,7 @@ OTHER = Latencies(0.0008, 0.0008, assumed=("read", "write"))
 
 def words(one: Candidate, other: Candidate) -> tuple[str, ...]:
     contest = make_contest(
-        "insert", [one, other], ["premium", "ultra"], 5.0, [THROUGHPUT]
+        "insert", [one, other], ["premium", "ultra"], ContestRules(5.0, (THROUGHPUT,))
     )
     return moot(one, contest, ())
 
@@ -125,7 +126,9 @@ def test_an_slo_is_not_met_by_a_latency_that_is_assumed(
 ) -> None:
     named = candidate("premium", latency, cause)
     clause = Objective("throughput_per_s", "all", 50.0)
-    contest = make_contest("insert", [named], ["premium"], 5.0, slo=(clause,))
+    contest = make_contest(
+        "insert", [named], ["premium"], ContestRules(5.0, slo=(clause,))
+    )
     assert ("assumed latency" in moot(named, contest, (clause,))) is is_moot
 
 

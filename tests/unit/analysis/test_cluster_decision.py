@@ -10,6 +10,7 @@ import pytest
 from orchestrator.analysis.conclusions import ClusterDecision
 from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
@@ -37,7 +38,13 @@ def decide(
         ]
         obstacle, tiers = (obstacles or {}).get(workload, ""), TIERS[-len(candidates) :]
         contests.append(
-            make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle)
+            make_contest(
+                workload,
+                candidates,
+                tiers,
+                ContestRules(5.0),
+                Circumstances(obstacle=obstacle),
+            )
         )
     return cluster_decision.decide_cluster(contests, weights)
 

@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.to_buy import price_scope
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.statistics import stats
 from orchestrator.tier import NodeDisks, Price, RealDisks
@@ -35,7 +36,7 @@ def candidate(
 
 def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
     names = tuple(tiers) or tuple(one.name for one in candidates)
-    return decision.decide(make_contest("insert", candidates, names, 5.0))
+    return decision.decide(make_contest("insert", candidates, names, ContestRules(5.0)))
 
 
 def test_the_cheapest_of_those_alike_wins() -> None:
@@ -92,7 +93,9 @@ def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(
 
     def decide_at(margin_pct: float) -> Decision:
         return decision.decide(
-            make_contest("insert", tiers, ("premium", "ultra"), margin_pct)
+            make_contest(
+                "insert", tiers, ("premium", "ultra"), ContestRules(margin_pct)
+            )
         )
 
     found = decide_at(margin_pct)
@@ -147,7 +150,7 @@ def test_latency_more_than_twice_as_long_is_no_loss_to_be_offered() -> None:
         for name, more in times.items()
     ]
     found = decision.decide(
-        make_contest("insert", tiers, list(times), 5.0, LATENCIES[:1])
+        make_contest("insert", tiers, list(times), ContestRules(5.0, LATENCIES[:1]))
     )
     assert (found.offers[0].least_margin_pct or 0.0) > 100
     assert "premium is at most" not in found.reason, found.reason
@@ -166,8 +169,11 @@ def test_open_is_what_more_repetitions_may_change() -> None:
 
 def test_levels_of_a_look_widen_every_interval_of_a_decision() -> None:
     tiers = (candidate("premium", SLOW), candidate("ultra", [2000.0, 2030, 1990]))
-    contest = make_contest("insert", tiers, ("premium", "ultra"), 5.0)
-    once, early = decision.decide(contest), decision.decide(replace(contest, share=0.1))
+    names = ("premium", "ultra")
+    of_one_look = make_contest("insert", tiers, names, ContestRules(5.0))
+    of_many = make_contest("insert", tiers, names, ContestRules(5.0, share=0.1))
+    once = decision.decide(of_one_look)
+    early = decision.decide(of_many)
     assert (once.confidence_pct, early.confidence_pct) == (90.0, 99.0)
     (wide,), (narrow,) = early.offers[0].worst, once.offers[0].worst
     assert wide.ci_low_pct is not None and narrow.ci_low_pct is not None

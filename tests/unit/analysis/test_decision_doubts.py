@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.decision import decide
 from orchestrator.analysis.results import Results
@@ -157,7 +158,11 @@ def decided_with(*doubts: Doubt) -> Decision:
         profile = build_profile(tier)
         candidates.append(Candidate(profile, {THROUGHPUT: RATES}, "unattributed"))
     contest = make_contest(
-        "insert", candidates, TIERS, 5.0, (THROUGHPUT,), doubts={"premium": doubts}
+        "insert",
+        candidates,
+        TIERS,
+        ContestRules(5.0, (THROUGHPUT,)),
+        Circumstances(doubts={"premium": doubts}),
     )
     return decide(contest)
 

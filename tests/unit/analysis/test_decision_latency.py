@@ -15,6 +15,7 @@ from orchestrator.analysis.decisions.candidates import (
     THROUGHPUT,
     Candidate,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
@@ -142,8 +143,8 @@ def test_p99_has_a_margin_of_its_own(p99_margin_pct: float, word: str) -> None:
         Candidate(build_profile(name), {THROUGHPUT: STEADY, LATENCIES[1]: values}, "")
         for name, values in tail_s.items()
     ]
-    made = make_contest("insert", rivals, list(tail_s), 5.0, (THROUGHPUT, LATENCIES[1]))
-    found = decision.decide(replace(made, p99_margin_pct=p99_margin_pct))
+    rules = ContestRules(5.0, (THROUGHPUT, LATENCIES[1]), p99_margin_pct=p99_margin_pct)
+    found = decision.decide(make_contest("insert", rivals, list(tail_s), rules))
     premium = found.offers[0]
     assert premium.standing == word, found.reason
     assert (
@@ -176,8 +177,8 @@ def test_an_slo_on_p99_says_what_is_proven_of_windows(
     tier = Candidate(
         build_profile("premium"), values, "", {clause: p99_s, FAILED: (0.0,) * 5}
     )
-    made = make_contest("insert", [tier], ["premium"], 5.0, (THROUGHPUT,))
-    found = decision.decide(replace(made, slo=(clause,)))
+    rules = ContestRules(5.0, (THROUGHPUT,), slo=(clause,))
+    found = decision.decide(make_contest("insert", [tier], ["premium"], rules))
     assert found.tier == "premium", found.reason
     assert "it is the mean that is below" in found.reason and words in found.reason
 
@@ -219,7 +220,7 @@ def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out(
         ]
         criteria = (THROUGHPUT, LATENCIES[1]) if p99 else (THROUGHPUT,)
         return decision.decide(
-            make_contest("insert", rivals, list(slower), 1.0, criteria)
+            make_contest("insert", rivals, list(slower), ContestRules(1.0, criteria))
         )
 
     assert [offer.standing for offer in decide(p99=False).offers] == [

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis.decisions import decision, remarks
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.overload import Overload
 from orchestrator.model import Objective
@@ -25,8 +26,13 @@ def a_contest(cause: str = "unattributed", **changes: Any) -> Contest:
     tiers = [
         Candidate(build_profile(name), {THROUGHPUT: RATES}, cause) for name in TIERS
     ]
-    contest = make_contest("insert", tiers, TIERS, 5.0, (THROUGHPUT,))
+    contest = make_contest("insert", tiers, TIERS, ContestRules(5.0, (THROUGHPUT,)))
     return replace(contest, **changes)
+
+
+def under(**circumstances: Any) -> Contest:
+    """The same, with what bears on it."""
+    return a_contest(circumstances=Circumstances(**circumstances))
 
 
 def said_of(contest: Contest) -> list[str]:
@@ -41,20 +47,20 @@ def said_of(contest: Contest) -> list[str]:
             "Left out, having no figures of every run: io2; what the disk can do is not known",
         ),
         (
-            a_contest(at_ceiling=True),
+            under(at_ceiling=True),
             "Think time holds throughput at its ceiling on every tier: latency ranks",
         ),
         (
-            a_contest(overload=Overload(asked=True)),
+            under(overload=Overload(asked=True)),
             "All tiers are asked for the same rate, so latency ranks",
         ),
         (
-            a_contest(overload=Overload(always=("io2", "gp3"))),
+            under(overload=Overload(always=("io2", "gp3"))),
             "Overloaded at this rate are io2 and gp3: latency there depends on how long was "
             "measured and is not compared",
         ),
         (
-            a_contest(overload=Overload(unproven=("io2",))),
+            under(overload=Overload(unproven=("io2",))),
             "io2 did not serve the rate in every run, without proof: latency there depends on "
             "how long was measured and is not compared",
         ),
@@ -63,9 +69,9 @@ def said_of(contest: Contest) -> list[str]:
             a_contest("client_bound"),
             "With premium this machine was the limit: on a larger one dearer tiers may do more",
         ),
-        (a_contest(scale="laptop"), "What limits this answer: scale laptop"),
+        (under(scale="laptop"), "What limits this answer: scale laptop"),
         (
-            a_contest(constant_latency=TIERS),
+            under(constant_latency=TIERS),
             "p99 latency is not compared: the emulated latency of premium and ultra is constant",
         ),
         (
@@ -104,12 +110,12 @@ def test_nothing_is_said_where_there_is_nothing() -> None:
 def test_of_a_percentile_the_windows_are_told(
     figures: Sequence[float], text: str
 ) -> None:
-    contest = a_contest(slo=(SLOWER_THAN,))
+    contest = a_contest(rules=ContestRules(5.0, (THROUGHPUT,), slo=(SLOWER_THAN,)))
     tier = replace(contest.candidates[0], measured={SLOWER_THAN: tuple(figures)})
     texts = remarks.remarks(tier, replace(contest, candidates=(tier,)))
     assert texts == [text, remarks.NOT_ITS_DISK]
 
 
 def test_without_figures_there_is_no_answer() -> None:
-    nothing = make_contest("insert", [], TIERS, 5.0)
+    nothing = make_contest("insert", [], TIERS, ContestRules(5.0))
     assert decision.decide(nothing).reason == "no tier has figures"

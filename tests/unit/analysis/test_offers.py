@@ -11,6 +11,7 @@ import pytest
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contest_rules import ContestRules, ContestRuns
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.tier import Price
 from tests.campaigns import build_profile
@@ -32,8 +33,10 @@ def tier(
 
 
 def decide(*tiers: Candidate, window_s: float = 0.0) -> Decision:
-    contest = make_contest("insert", tiers, [one.name for one in tiers], 5.0)
-    return decision.decide(replace(contest, window_s=window_s))
+    runs = ContestRuns(window_s=window_s)
+    names = [one.name for one in tiers]
+    contest = make_contest("insert", tiers, names, ContestRules(5.0), runs=runs)
+    return decision.decide(contest)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     Criterion,
 )
+from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
@@ -173,7 +174,9 @@ def _contest(
             own = factor if tier == TIERS[1] else 1.0
             values[criterion] = tuple(own * rate for rate in 4 * FAST)
         candidates.append(Candidate(build_profile(tier), values, causes[tier]))
-    return make_contest(workload, candidates, TIERS[1:], 5.0, tuple(times_of_dearer))
+    return make_contest(
+        workload, candidates, TIERS[1:], ContestRules(5.0, tuple(times_of_dearer))
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,9 @@ def test_workloads_without_a_common_repetition_say_so() -> None:
             values = {THROUGHPUT: (1000.0, 1005.0)}
             named = Candidate(build_profile(tier), values, "", repetitions=numbers)
             tiers.append(named)
-        contests.append(make_contest(load, tiers, TIERS[1:], 5.0, (THROUGHPUT,)))
+        contests.append(
+            make_contest(load, tiers, TIERS[1:], ContestRules(5.0, (THROUGHPUT,)))
+        )
     made = cluster_decision.decide_cluster(contests, {"insert": 1.0, "tpcc": 1.0})
     assert made is not None
     assert made.tier is None
@@ -243,7 +248,7 @@ def test_unlike_numbers_of_repetitions_are_told_by_workload() -> None:
     contests = []
     for name, figures in (("insert", values), ("tpcc", more)):
         tiers = [Candidate(build_profile(tier), figures, "") for tier in TIERS]
-        contests.append(make_contest(name, tiers, TIERS, 5.0))
+        contests.append(make_contest(name, tiers, TIERS, ContestRules(5.0)))
     made = cluster_decision.decide_cluster(contests)
     assert made is not None
     assert "n = 3 (repetitions 1 to 3) of insert" in made.basis

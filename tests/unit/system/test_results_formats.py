@@ -44,6 +44,9 @@ def in_format_2(judged: Path) -> str:
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
         assert decision.pop("missed") == {}
+        for offer in decision["offers"]:
+            for result in offer["slo"]:
+                assert result.pop("mean") and result.pop("interval") is not None
         assert decision.pop("reason_parts") is not None
         assert decision.pop("settled_by") is not None
         assert decision.pop("repetitions_settle") is not None
