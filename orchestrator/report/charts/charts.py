@@ -18,6 +18,11 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 # Significant digits of every number drawn. A chart is some hundred pixels high, so more are not
 # seen, and a page goes into mails and tickets.
 _DIGITS = 5
+# A label is of 11 px. Names and prices in DejaVu Sans, the widest of the usual fonts, took 5.8 to
+# 6.4 px a letter in Chromium.
+_LETTER_PX = 6.5
+_LABEL_PADDING_PX = 8
+_MOST_LABEL_PX = 200
 _NOT_DRAWN = "Not drawn: what draws charts is not installed."
 _HOW_TO_INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (
@@ -36,9 +41,20 @@ def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, An
     """The drawing of that kind, with these values in its places. What is None is left out."""
     palette = list(colours(tiers).values())
     scale = {"domain": list(tiers), "range": palette}
+    room = _room_for(values.get("labels", tiers))
     given = {**values, "tiers": list(tiers), "colours": scale}
+    given |= {"room": room, "limit": _MOST_LABEL_PX}
     template = shipped(__package__, "drawings.yaml")[kind]
     return dict(filled(template, given))
+
+
+def _room_for(labels: Sequence[str]) -> float:
+    """The pixels left of an axis for the longest of its labels, whose letters are as wide as the
+    browser has them. What draws the static chart knows narrower ones only."""
+    longest = 0
+    for label in labels:
+        longest = max(longest, len(label))
+    return min(_MOST_LABEL_PX, longest * _LETTER_PX) + _LABEL_PADDING_PX
 
 
 def _datasets(

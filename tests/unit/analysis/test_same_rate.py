@@ -20,7 +20,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import cards
+from orchestrator.report.sections import tier_picture
 from orchestrator.run import same_rate
 from tests import loads
 from tests.fakes import transaction_table
@@ -222,7 +222,7 @@ def test_how_the_criterion_is_worded_changes_no_answer_and_no_picture() -> None:
     other = replace(verdict, decisions=(reworded,), answer=None)
     brief = campaign_answer(campaign, other).brief
     assert "is 3.00 times as fast by average latency as" in brief.why
-    picture = cards.picture(ReportIndex(campaign, other), decision.workload)
+    picture = tier_picture.picture(ReportIndex(campaign, other), decision.workload)
     assert picture is not None
     assert picture.title.startswith("average latency, ms of each tier")
 

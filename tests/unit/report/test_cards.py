@@ -9,11 +9,12 @@ import pytest
 
 from orchestrator.analysis.conclusions import ReasonParts
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design.slo import format_objective, parse
 from orchestrator.model import Objective
 from orchestrator.report import document as documents
 from orchestrator.report.blocks import Document
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import cards
+from orchestrator.report.sections import cards, tier_picture
 from tests import report_verdicts
 from tests.campaigns import build_campaign
 from tests.one_profile import alone, asked_for
@@ -149,7 +150,7 @@ def test_one_profile_is_drawn_beside_its_slo_alone() -> None:
 def test_its_picture_has_every_tier_with_price_and_margin() -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
     index = ReportIndex(campaign, judge(campaign))
-    chart = cards.picture(index, "point-select")
+    chart = tier_picture.picture(index, "point-select")
     assert chart is not None and chart.live is not None
     rows = chart.live["datasets"]["tiers"]
     assert [row["label"] for row in rows] == [
@@ -175,16 +176,54 @@ def test_what_an_slo_asks_for_is_shaded_in_the_place_of_the_margin() -> None:
         runs.append(replace(run, record=record))
     plan = replace(campaign.plan, workloads=(asked,))
     campaign = replace(campaign, plan=plan, runs=tuple(runs))
-    chart = cards.picture(ReportIndex(campaign, judge(campaign)), "tpcc")
+    chart = tier_picture.picture(ReportIndex(campaign, judge(campaign)), "tpcc")
     assert chart is not None and chart.live is not None
     (enough,) = chart.live["datasets"]["enough"]
     assert enough["from"] == 4000
     assert chart.remark == "Shaded: nopm > 4000."
 
 
+@pytest.mark.parametrize(
+    ("slo", "axis", "limit"),
+    [
+        ("new_order p99 < 270 ms", "New-Order p99 latency, ms", 270),
+        ("p99 < 300 ms", "p99 latency, ms", 300),
+        ("p95 < 300 ms", "95th percentile latency, ms", 300),
+        ("nopm > 8000", "NOPM", 8000),
+        ("throughput > 100", "transactions/s", 100),
+        # That which rules premium out, then that to which a tier comes nearest.
+        ("new_order p99 < 200 ms, nopm > 100", "New-Order p99 latency, ms", 200),
+        ("new_order p99 < 900 ms, nopm > 10000", "NOPM", 10000),
+        ("new_order p99 < 270 ms, nopm > 100", "New-Order p99 latency, ms", 270),
+        ("new_order p99 < 900 ms, nopm > 8000", "NOPM", 8000),
+    ],
+)
+def test_what_the_slo_is_about_is_drawn(slo: str, axis: str, limit: float) -> None:
+    asked = asked_for(build_campaign(workloads=["tpcc"], frames=False), slo)
+    verdict = judge(asked)
+    chart = tier_picture.picture(ReportIndex(asked, verdict), "tpcc")
+    assert chart is not None and chart.live is not None
+    assert chart.title.startswith(f"{axis} of each tier")
+    (stretch,) = chart.live["datasets"]["enough"]
+    assert limit in (stretch["from"], stretch["to"])
+    # Dots are what the clause was judged by.
+    (clause,) = [
+        text for text in asked_clauses(slo) if f"Shaded: {text}." == chart.remark
+    ]
+    measured = []
+    for offer in verdict.decisions[0].offers:
+        measured += [result.mean for result in offer.slo if result.objective == clause]
+    told = [row["told"] for row in chart.live["datasets"]["tiers"]]
+    assert measured == told
+
+
+def asked_clauses(slo: str) -> list[str]:
+    return [format_objective(clause) for clause in parse(slo, "--slo")]
+
+
 def test_one_profile_has_no_picture() -> None:
     alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
-    assert cards.picture(ReportIndex(alone, judge(alone)), "tpcc") is None
+    assert tier_picture.picture(ReportIndex(alone, judge(alone)), "tpcc") is None
 
 
 def test_what_would_settle_a_cheaper_tier_says_which_tier_is_meant() -> None:

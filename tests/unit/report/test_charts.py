@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
@@ -253,6 +254,25 @@ def test_tiers_keep_their_colours_and_differ() -> None:
     seven = charts.colours([f"tier-{number}" for number in range(7)])
     assert len(set(seven.values())) == 7
     assert charts.colours(["a", "b"])["b"] == charts.colours(["a", "b", "c"])["b"]
+
+
+@pytest.mark.parametrize("kind", ["tiers", "changes"])
+def test_labels_of_names_begin_right_of_the_charts_edge(kind: str) -> None:
+    """A browser's letters are wider than those by which the static chart was laid out."""
+    name = "gcp/hyperdisk-balanced, 60.00 USD"
+    row = {"tier": name, "label": name, "workload": "w", "value": 2.0, "change": 2.0}
+    values = {"value": "x", "labels": [name], "workloads": ["w"], "what": "x"}
+    spec = charts.drawing(
+        kind, [name], reach=[0, 3], across={}, below=-5, above=5, **values
+    )
+    tables = {kind: [{**row, "low": 1.0, "high": 3.0}], "enough": []}
+    svg = charts.figure("chart", "x", spec, tables).svg
+    places = re.findall(r'translate\((-?[\d.]+),[^"]*"[^>]*>' + name[:8], svg)
+    # Where the plot begins, and how far left of it labels end.
+    origin = float(re.findall(r"translate\(([\d.]+),", svg)[0])
+    end = origin + float(places[0])
+    measured_px = 197.0  # in DejaVu Sans of 11 px, by Chromium
+    assert end >= measured_px
 
 
 def test_ids_are_a_charts_own() -> None:
