@@ -195,6 +195,7 @@ class VmSize(Strict):
 
     source: Cited
     vcpus: Positive | None = None
+    memory_bytes: Bytes | None = Field(None, alias="memory")
     max_disks: Positive | None = None
     uncached: Caps | None = None
     by_type: Mapping[str, Caps] = {}

@@ -11,7 +11,7 @@ EXTENSION = Extension(
             help=(
                 "Names the cheapest tiers that a run predicts to meet an SLO, and "
                 "which to measure next. It looks at one disk, several striped to "
-                "one, and a second one for the log."
+                "one, a second one for the log, and other machines."
             ),
             panel=_PANEL,
             example='advise latest/03-ultra-tpcc-r1 --slo "p99 < 20 ms"',

@@ -135,9 +135,10 @@ def prediction_answer(
     slo: Sequence[str],
     predictions: Sequence[Prediction],
     commands: Sequence[str],
+    own_machine: str | None = None,
 ) -> Answer:
     """`slo`: its clauses, by which tiers were chosen. `commands`: those that measure what is worth
-    it; all but the last write profiles."""
+    it; all but the last write profiles. `own_machine`: the run's; any other one is named."""
     chosen = worth_measuring(predictions)
     # Where a tier is worth measuring, nobody asks for the one that comes nearest.
     near: Nearest | None = None
@@ -149,7 +150,7 @@ def prediction_answer(
         near = nearest(predictions)
     if near is not None:
         why = f"{why}; {near}"
-    brief = _brief(near, chosen, slo, predictions)
+    brief = _brief(near, chosen, slo, predictions, own_machine)
     return answer_of(workload, slo, chosen, commands, brief, phrases.sentence(why))
 
 
@@ -188,6 +189,7 @@ def _brief(
     chosen: Sequence[Prediction],
     slo: Sequence[str],
     predictions: Sequence[Prediction],
+    own_machine: str | None,
 ) -> Brief:
     """`near`: the tier that comes nearest, if no disk is worth measuring."""
     what = NO_TIER
@@ -196,7 +198,7 @@ def _brief(
         why = str(near)
     next_step = "Measure a faster disk, or relax the SLO."
     if chosen:
-        what = f"worth measuring: {_priced_together(chosen)}"
+        what = f"worth measuring: {_priced_together(chosen, own_machine)}"
         disks = "The cheapest that are"
         figures = ""
         if len(chosen) == 1:
@@ -259,23 +261,30 @@ def chance_in_words(prediction: Prediction) -> str:
     return words
 
 
-def _priced_together(predictions: Sequence[Prediction]) -> str:
+def _priced_together(predictions: Sequence[Prediction], own_machine: str | None) -> str:
     """Disks with their prices. What prices are for stands once, if it is the same for all."""
-    coverages = {_coverage(prediction) for prediction in predictions}
-    if len(coverages) > 1:
-        return "; ".join(priced_in_words(prediction) for prediction in predictions)
-    disks = "; or ".join(_priced(prediction) for prediction in predictions)
-    return f"{disks}{coverages.pop()}"
+    priced = [_priced(prediction, own_machine) for prediction in predictions]
+    coverages = [_coverage(prediction) for prediction in predictions]
+    if len(set(coverages)) == 1:
+        return f"{'; or '.join(priced)}{coverages[0]}"
+    texts: list[str] = []
+    for words, coverage in zip(priced, coverages, strict=True):
+        texts.append(f"{words}{coverage}")
+    return "; ".join(texts)
 
 
 def priced_in_words(prediction: Prediction) -> str:
     """`azure/P30 for 405.51 USD a month (disks and machines of your 3 nodes)`."""
-    return f"{_priced(prediction)}{_coverage(prediction)}"
+    return f"{_priced(prediction, None)}{_coverage(prediction)}"
 
 
-def _priced(prediction: Prediction) -> str:
-    """`azure/P30 for 405.51 USD a month`."""
+def _priced(prediction: Prediction, own_machine: str | None) -> str:
+    """`azure/P30 for 405.51 USD a month`, or `azure/P30 with Standard_D16s_v5 for …` where the
+    machine is not the run's. None: machines are not told."""
     disk = specified(prediction.tier)
+    _, _, machine = prediction.machine.partition("/")
+    if machine and own_machine is not None and prediction.machine != own_machine:
+        disk = f"{disk} with {machine}"
     if prediction.price is None:
         return disk
     return f"{disk} for {phrases.monthly(prediction.price)}"

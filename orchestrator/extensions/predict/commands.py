@@ -96,7 +96,7 @@ def advise(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next. It
-    looks at one disk, several striped to one, and a second one for the log."""
+    looks at one disk, several striped to one, a second one for the log, and other machines."""
     clauses = parse(slo, "--slo")
     hour = _busiest_hour(app, observed)
     name, slug = campaign_and_run(run)
@@ -109,7 +109,10 @@ def advise(
     chosen = worth_measuring(predictions)
     commands = tuple(commands_that_measure(campaign, cell.workload, chosen, slo))
     objectives = [format_objective(clause) for clause in clauses]
-    answer = prediction_answer(cell.workload, objectives, predictions, commands)
+    own_machine = predictor.measured.record.profile.cluster.vm or ""
+    answer = prediction_answer(
+        cell.workload, objectives, predictions, commands, own_machine
+    )
     predicted = Predicted(
         cell, answer, predictions, tuple(clauses), bool(tier), commands
     )
@@ -127,13 +130,11 @@ def _busiest_hour(app: App, observed: Path | None) -> Hour | None:
 def _layouts(
     offers: Offers, named_rows: Sequence[str] | None, size: str | None
 ) -> list[Prediction]:
-    """Predictions of the disks that somebody named; else of the catalog's, alone and with a second
-    disk for the log."""
+    """Predictions of the disks that somebody named; else of the catalog's, on several machines,
+    alone and with a second disk for the log."""
     if named_rows:
         return list(offers.predictions(named_rows, may_skip=False))
-    rows = offers.rows(size)
-    alone = list(offers.predictions(rows, may_skip=True))
-    return alone + offers.with_log_disks(rows, alone)
+    return offers.search(offers.rows(size))
 
 
 def _advice_as_json(predicted: Predicted) -> dict[str, object]:

@@ -1,15 +1,18 @@
 """What could be bought in the place of a run's disks: disks of the catalog, and disks for the log
-beside them, each on its provider's machine, with what a run predicts of it."""
+beside them, each on a machine of its provider, with what a run predicts of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator import units
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict import layouts
+from orchestrator.extensions.predict.machines import MachinesToBuy
 from orchestrator.extensions.predict.prediction import Predictor
+from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
 from orchestrator.keys import strict_yaml
 from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import project_files, virtual_machines
@@ -34,7 +37,9 @@ class Offers:
         self._clauses = clauses
         self._catalog = project_files.catalog(root)
         self._cluster = predictor.measured.record.profile.cluster
-        self._vms = _machines(self._cluster.vm, root)
+        usual = _usual_machines(self._cluster.vm, root)
+        self._machines = MachinesToBuy(self._catalog, self._cluster.vm, usual)
+        self._tiers: dict[DiskOnMachine, Tier] = {}
 
     def rows(self, size: str | None) -> list[str]:
         """All disks that hold what the profile's disk holds, or so much, as --tier takes them.
@@ -57,14 +62,14 @@ class Offers:
     def predictions(
         self, rows: Sequence[str], *, may_skip: bool
     ) -> Iterator[Prediction]:
-        """The predictions for these rows.
+        """The predictions for these rows, each on the usual machine of its provider.
 
         UsageError if nothing can be said of a row, unless `may_skip` lets it be left out.
         """
         for row in rows:
+            place = DiskOnMachine(row, self._machines.usual_for(row))
             try:
-                tier = self._bought(row)
-                prediction = self._prediction(tier)
+                prediction = self._prediction(self._bought(place), place.machine)
             except UsageError:
                 # The tier is not sold so, or nobody says its latency.
                 if not may_skip:
@@ -72,63 +77,113 @@ class Offers:
             else:
                 yield prediction
 
-    def with_log_disks(
-        self, rows: Sequence[str], alone: Sequence[Prediction]
-    ) -> list[Prediction]:
-        """Layouts with a second disk for the log that may meet the SLO for less than all of these
-        rows do alone.
+    def search(self, rows: Sequence[str]) -> list[Prediction]:
+        """What may be bought of these rows to meet the SLO: each alone on its provider's usual
+        machine and on those that are cheaper or let more through, and with a second disk for the
+        log where that may meet it for less.
 
-        None for a run whose commits wait for no log: a disk for it would bring nothing.
+        No layout has such a disk for a run whose commits wait for no log.
         """
-        if not self._predictor.commits:
-            return []
-        cheaper = layouts.with_log_disks(
-            self._priced(rows), alone, self._log_rows(), self._prediction
-        )
-        return list(cheaper)
+        predictions = list(self.predictions(rows, may_skip=True))
+        alone: dict[DiskOnMachine, Prediction] = {}
+        for prediction in predictions:
+            machine = self._machines.usual_for(prediction.tier)
+            alone[DiskOnMachine(prediction.tier, machine)] = prediction
+        data_rows = self._priced(rows)
+        for row in self._on_useful_machines(data_rows):
+            if row.place not in alone and row.has_latencies:
+                alone[row.place] = self._prediction(row.tier, row.machine)
+                predictions.append(alone[row.place])
+        if self._predictor.commits:
+            logs = self._log_rows()
+            predictions += layouts.with_log_disks(
+                data_rows, alone, logs, self._prediction
+            )
+        return predictions
 
-    def _log_rows(self) -> list[layouts.Row]:
+    def _on_useful_machines(self, rows: Sequence[Row]) -> Iterator[Row]:
+        by_disk = units.gathered((row.name, row) for row in rows)
+        for machine_rows in by_disk.values():
+            yield from on_useful_machines(machine_rows)
+
+    def _log_rows(self) -> list[Row]:
         """Single disks for a log: stripes of several are for data."""
         rows = self._priced(self._rows_of(LOG_BYTES))
         return [row for row in rows if row.tier.count == 1]
 
-    def _priced(self, names: Sequence[str]) -> list[layouts.Row]:
-        """The rows that are sold so, and whose price is known."""
-        rows: list[layouts.Row] = []
+    def _priced(self, names: Sequence[str]) -> list[Row]:
+        """The rows that are sold so, and whose price is known, on each machine that takes them."""
+        rows: list[Row] = []
         for name in names:
-            try:
-                tier = self._bought(name)
-            except UsageError:
+            usual = self._machines.usual_for(name)
+            row = self._priced_on(DiskOnMachine(name, usual))
+            if row is None:
                 continue
-            row = layouts.priced(name, tier)
-            if row is not None:
-                rows.append(row)
+            rows.append(row)
+            # Without the price of the usual machine no other one can be called cheaper.
+            if row.machine_monthly:
+                rows += self._on_other_machines(name)
         return rows
 
-    def _bought(self, row: str) -> Tier:
-        """The tier of a row on its provider's machine. UsageError if it is not sold so."""
-        tier, _ = project_files.bought(self._root, row, self._vm(row))
-        return replace(tier, name=row)
+    def _on_other_machines(self, name: str) -> Iterator[Row]:
+        """The row on all machines but the usual one whose price and caps are known."""
+        usual = self._machines.usual_for(name)
+        for machine in self._machines.for_disk(name):
+            if machine == usual:
+                continue
+            row = self._priced_on(DiskOnMachine(name, machine))
+            if row is None or not row.machine_monthly:
+                continue
+            if self._lets_through(row.tier, machine) != Limits():
+                yield row
 
-    def _vm(self, row: str) -> str | None:
-        return self._vms.get(row.partition("/")[0])
+    def _priced_on(self, place: DiskOnMachine) -> Row | None:
+        """The row with its price; None if it is not sold so, or has none.
 
-    def _prediction(self, tier: Tier) -> Prediction:
-        """UsageError if nobody says how long an I/O of the tier takes."""
-        vm = self._vm(tier.name)
-        on_machine = replace(self._cluster, vm=vm, vm_price=None)
-        cluster: ClusterSpec = virtual_machines.priced(on_machine, tier, self._catalog)
-        return self._predictor.predict(
-            tier, self._clauses, cluster, self._let_through(tier, vm)
-        )
-
-    def _let_through(self, tier: Tier, vm: str | None) -> Limits | None:
-        """What the machine lets through to the disks of data and log together."""
-        if vm is None or tier.wal is None:
+        Without a price it is the cheapest of nothing.
+        """
+        try:
+            tier = self._bought(place)
+        except UsageError:
             return None
+        if tier.price is None:
+            return None
+        vm_price = self._cluster_on(tier, place.machine).vm_price
+        machine_monthly = 0.0
+        # Amounts in two currencies cannot be added.
+        if vm_price is not None and vm_price.currency == tier.price.currency:
+            machine_monthly = vm_price.monthly
+        return Row(place.disk, tier, tier.price, place.machine, machine_monthly)
+
+    def _bought(self, place: DiskOnMachine) -> Tier:
+        """The tier of a row on that machine. UsageError if it is not sold so."""
+        if place not in self._tiers:
+            tier, _ = project_files.bought(self._root, place.disk, place.machine)
+            self._tiers[place] = replace(tier, name=place.disk)
+        return self._tiers[place]
+
+    def _prediction(self, tier: Tier, machine: str | None) -> Prediction:
+        """UsageError if nobody says how long an I/O of the tier takes."""
+        together: Limits | None = None
+        if machine is not None and tier.wal is not None:
+            together = self._lets_through(tier, machine, disks=tier.count + 1)
+        cluster = self._cluster_on(tier, machine)
+        return self._predictor.predict(tier, self._clauses, cluster, together)
+
+    def _cluster_on(self, tier: Tier, machine: str | None) -> ClusterSpec:
+        """The run's cluster with its nodes on such machines, at their price."""
+        if machine == self._cluster.vm:
+            return virtual_machines.priced(self._cluster, tier, self._catalog)
+        on_machine = replace(self._cluster, vm=machine, vm_price=None)
+        return virtual_machines.priced(on_machine, tier, self._catalog)
+
+    def _lets_through(
+        self, tier: Tier, machine: str, disks: int | None = None
+    ) -> Limits:
+        """What a machine lets through to all of so many disks."""
         # A machine may limit each type by itself, and the name of a layout has two of them.
         data_type = tier.origin.catalog_type
-        return through(self._catalog.vm(vm), data_type, tier.count + 1)
+        return through(self._catalog.vm(machine), data_type, disks or tier.count)
 
 
 def _bytes_of_its_disk(tier: Tier) -> int:
@@ -144,7 +199,7 @@ def _size_unknown(profile: str) -> UsageError:
     )
 
 
-def _machines(vm: str | None, root: Path) -> dict[str, str]:
+def _usual_machines(vm: str | None, root: Path) -> dict[str, str]:
     """Provider → the machine on which its disks are: the run's own `vm`, and else that of the
     cluster which `init` takes. Empty where the run's is nobody's."""
     if vm is None:

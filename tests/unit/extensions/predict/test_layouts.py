@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.conclusions import Prediction
-from orchestrator.extensions.predict.layouts import Row, priced, with_log_disks
+from orchestrator.extensions.predict.layouts import with_log_disks
+from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
+from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Latencies, Limits, Price, Tier
 from tests.campaigns import build_tier
 
@@ -32,33 +34,53 @@ def row(
 
 
 class Chances:
-    """Predicts the chance that is given for a layout, and notes what was asked."""
+    """Predicts the chance that is given for a layout, and notes what was asked.
 
-    def __init__(self, chances: Mapping[str, float], ideal: float = 1.0) -> None:
+    held_back: the machines that hold two disks back.
+    """
+
+    def __init__(
+        self,
+        chances: Mapping[str, float],
+        ideal: float = 1.0,
+        held_back: tuple[str, ...] = (),
+    ) -> None:
         self.asked: list[str] = []
+        self.machines: list[str | None] = []
         self._chances = chances
         self._ideal = ideal
+        self._held_back = held_back
 
-    def __call__(self, tier: Tier) -> Prediction:
+    def __call__(self, tier: Tier, machine: str | None) -> Prediction:
         assert tier.wal is not None
         chance = self._chances.get(tier.name, 0.0)
         if tier.wal.limits == Limits():
             chance = self._ideal
         else:
             self.asked.append(tier.name)
-        return _prediction(tier.name, chance)
+            self.machines.append(machine)
+        limit: BottleneckCause = "latency_bound"
+        if machine in self._held_back:
+            limit = "vm_cap"
+            chance = 0.3
+        return _prediction(tier.name, chance, limit)
 
     @property
-    def alone(self) -> list[Prediction]:
+    def alone(self) -> dict[DiskOnMachine, Prediction]:
         """What is predicted of disks without one for the log."""
-        return [_prediction(name, chance) for name, chance in self._chances.items()]
+        alone: dict[DiskOnMachine, Prediction] = {}
+        for name, chance in self._chances.items():
+            alone[DiskOnMachine(name, None)] = _prediction(name, chance)
+        return alone
 
 
-def _prediction(name: str, chance: float) -> Prediction:
+def _prediction(
+    name: str, chance: float, limit: BottleneckCause = "latency_bound"
+) -> Prediction:
     return Prediction(
         name,
         False,
-        limit="latency_bound",
+        limit=limit,
         figures={},
         monthly_cost=None,
         currency="USD",
@@ -147,11 +169,6 @@ def test_a_log_that_a_cheaper_one_equals_in_everything_is_left_out(
     assert ("azure/P15+wal=azure/S4" in chances.asked) is is_asked
 
 
-def test_a_disk_without_a_price_is_no_row() -> None:
-    assert priced("azure/P15", build_tier("premium", priced=False)) is None
-    assert priced("azure/P15", build_tier("premium")) is not None
-
-
 def test_a_dearer_log_is_named_only_where_it_raises_the_chance() -> None:
     quicker = row("azure/P20", 70, iops=2_300, latency_s=0.0004)
     chances = Chances(
@@ -174,3 +191,91 @@ def test_disks_of_which_nobody_says_a_latency_are_left_out() -> None:
     chances = Chances({})
     found(chances, silent_log, QUICK_LOG, data=(SMALL, silent_data))
     assert chances.asked == ["azure/P15+wal=azure/ultra"]
+
+
+# ------------------------------------------------------------------ machines
+
+
+def on_machine(disk: Row, machine: str, monthly: float, iops: int | None = None) -> Row:
+    """The disk on that machine, which lets so many I/Os a second of it through."""
+    limits = disk.tier.limits
+    if iops is not None:
+        limits = replace(limits, iops=iops)
+    tier = replace(disk.tier, limits=limits)
+    return replace(disk, tier=tier, machine=machine, machine_monthly=monthly)
+
+
+def machines_of(rows: list[Row]) -> list[str | None]:
+    return [row.machine for row in on_useful_machines(rows)]
+
+
+def test_a_dearer_machine_is_useful_only_where_it_lets_more_through() -> None:
+    held_back = on_machine(LARGE, "azure/small", 70, iops=3_750)
+    free = on_machine(LARGE, "azure/middle", 140, iops=5_000)
+    no_better = on_machine(LARGE, "azure/large", 280, iops=5_000)
+    rows = [no_better, free, held_back]
+    assert machines_of(rows) == ["azure/small", "azure/middle"]
+
+
+def test_a_machine_that_costs_less_for_the_same_takes_the_place_of_the_usual_one() -> (
+    None
+):
+    usual = on_machine(SMALL, "aws/r5b.2xlarge", 435)
+    cheaper = on_machine(SMALL, "aws/m5.2xlarge", 280)
+    assert machines_of([usual, cheaper]) == ["aws/m5.2xlarge"]
+
+
+def test_a_layout_costs_its_machine_too() -> None:
+    """P15 with a log's disk on the cheap machine is dearer than P30 on it, and P15 on the dear one
+    dearer still."""
+    cheap = [on_machine(disk, "azure/cheap", 100) for disk in (SMALL, LARGE, QUICK_LOG)]
+    dear = [on_machine(disk, "azure/dear", 190) for disk in (SMALL, QUICK_LOG)]
+    chances = Chances({"azure/P15+wal=azure/ultra": 0.5})
+    alone = {cheap[1].place: _prediction("azure/P30", 0.95)}
+    data = [cheap[0], cheap[1], dear[0]]
+    logs = [cheap[2], dear[1]]
+    list(with_log_disks(data, alone, logs, chances))
+    # 40 + 12 + 100 is less than 135 + 100; 40 + 12 + 190 is not.
+    assert chances.machines == ["azure/cheap"]
+
+
+def test_a_log_stands_on_the_machine_of_the_data() -> None:
+    data = [on_machine(SMALL, "azure/cheap", 100)]
+    logs = [on_machine(QUICK_LOG, "azure/dear", 190)]
+    chances = Chances({})
+    list(with_log_disks(data, {}, logs, chances))
+    assert chances.machines == []
+
+
+@pytest.mark.parametrize(
+    ("held_back", "tried"),
+    [
+        ((), ["azure/cheap"]),
+        (("azure/cheap",), ["azure/cheap", "azure/dear"]),
+    ],
+)
+def test_a_larger_machine_is_tried_where_the_smaller_holds_both_disks_back(
+    held_back: tuple[str, ...], tried: list[str]
+) -> None:
+    data = [
+        on_machine(SMALL, "azure/cheap", 100),
+        on_machine(SMALL, "azure/dear", 190),
+    ]
+    logs = [
+        on_machine(QUICK_LOG, "azure/cheap", 100),
+        on_machine(QUICK_LOG, "azure/dear", 190),
+    ]
+    chances = Chances({"azure/P15+wal=azure/ultra": 0.5}, held_back=held_back)
+    list(with_log_disks(data, {}, logs, chances))
+    assert chances.machines == tried
+
+
+def test_a_layout_on_a_larger_machine_must_do_better_than_the_disk_alone_anywhere() -> (
+    None
+):
+    cheap = on_machine(SMALL, "azure/cheap", 100)
+    dear = on_machine(SMALL, "azure/dear", 190)
+    log = on_machine(QUICK_LOG, "azure/dear", 190)
+    chances = Chances({"azure/P15+wal=azure/ultra": 0.62})
+    alone = {cheap.place: _prediction("azure/P15", 0.6)}
+    assert list(with_log_disks([dear], alone, [log], chances)) == []

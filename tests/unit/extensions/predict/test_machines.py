@@ -1,0 +1,107 @@
+"""On which machines disks are looked at, and what the search over both of them finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.extensions.predict import answer
+from orchestrator.extensions.predict.machines import MachinesToBuy
+from orchestrator.extensions.predict.offers import Offers
+from orchestrator.extensions.predict.prediction import Predictor
+from orchestrator.model import Objective, Record
+from orchestrator.planning import project_files
+from orchestrator.tier import Price
+from tests import ROOT
+from tests.campaigns import build_campaign
+
+CATALOG = project_files.catalog(ROOT)
+D8S = "azure/Standard_D8s_v5"
+USUAL = {"azure": D8S, "aws": "aws/r5b.2xlarge", "gcp": "gcp/n2-standard-8"}
+
+
+def test_machines_have_at_least_the_cpus_and_the_memory_of_the_runs_own() -> None:
+    machines = MachinesToBuy(CATALOG, D8S, USUAL).for_disk("azure/P15")
+    assert machines[0] == D8S
+    assert {"azure/Standard_D16s_v5", "azure/Standard_L8s_v3"} <= set(machines)
+    assert "azure/Standard_D4s_v5" not in machines
+    # The catalog has no memory of machines of older generations.
+    assert "azure/Standard_DS13_v2" not in machines
+    on_aws = MachinesToBuy(CATALOG, D8S, USUAL).for_disk("aws/gp3")
+    assert on_aws[0] == "aws/r5b.2xlarge" and "aws/m5.2xlarge" in on_aws
+    assert "aws/m5.xlarge" not in on_aws and "aws/t3.large" not in on_aws
+
+
+@pytest.mark.parametrize("own", [None, "azure/Standard_DS13_v2"])
+def test_no_other_machine_stands_for_one_of_an_unknown_size(own: str | None) -> None:
+    usual = {} if own is None else {"azure": own}
+    machines = MachinesToBuy(CATALOG, own, usual).for_disk("azure/P15")
+    assert list(machines) == list(usual.values())
+
+
+def on_d8s(record: Record) -> Record:
+    cluster = replace(record.profile.cluster, vm=D8S)
+    return replace(record, profile=replace(record.profile, cluster=cluster))
+
+
+def at_our_price(record: Record) -> Record:
+    price = Price(1.0, "USD", "eastus", "2026-11-01", "our contract")
+    cluster = replace(record.profile.cluster, vm=D8S, vm_price=price)
+    return replace(record, profile=replace(record.profile, cluster=cluster))
+
+
+def offers(
+    change: Callable[[Record], Record], clauses: tuple[Objective, ...] = ()
+) -> Offers:
+    campaign = build_campaign(
+        profiles=["ultra"], workloads=["tpcc"], repetitions=1, nodes=1, change=change
+    )
+    predictor = Predictor(campaign, campaign.done[0])
+    return Offers(ROOT, predictor, clauses)
+
+
+def test_a_disk_that_the_machine_holds_back_is_tried_on_the_next_one_that_does_not() -> (
+    None
+):
+    """P60 has 16,000 IOPS and 500 MB/s."""
+    predictions = offers(on_d8s).search(["azure/P60"])
+    alone = [one for one in predictions if one.tier == "azure/P60"]
+    assert [one.machine for one in alone] == [D8S, "azure/Standard_D16s_v5"]
+    usual, larger = alone
+    assert usual.monthly_cost is not None and larger.monthly_cost is not None
+    # 0.384 USD more an hour, for 730 hours.
+    assert larger.monthly_cost - usual.monthly_cost == pytest.approx(280.32, abs=0.1)
+
+
+def test_a_disk_that_no_machine_holds_back_is_tried_on_the_cheapest() -> None:
+    predictions = offers(on_d8s).search(["azure/P15"])
+    assert {one.machine for one in predictions if one.tier == "azure/P15"} == {D8S}
+    gp3 = "aws/gp3:size=256GiB"
+    on_aws = [one for one in offers(on_d8s).search([gp3]) if one.tier == gp3]
+    usual, cheaper = on_aws
+    assert (usual.machine, cheaper.machine) == ("aws/r5b.2xlarge", "aws/m5.2xlarge")
+    assert usual.figures == cheaper.figures, "it has the same CPUs"
+
+
+def test_the_price_that_the_profile_has_of_its_machine_is_that_of_the_run() -> None:
+    (prediction, *_) = offers(at_our_price).search(["azure/P15"])
+    tier, _ = project_files.bought(ROOT, "azure/P15", D8S)
+    assert tier.price is not None and prediction.monthly_cost is not None
+    assert prediction.monthly_cost == pytest.approx(tier.price.monthly + 1.0, abs=0.01)
+
+
+def test_without_a_machine_of_the_run_disks_alone_are_compared() -> None:
+    predictions = offers(lambda record: record).search(["azure/P60"])
+    assert {one.machine for one in predictions} == {""}
+
+
+def test_the_first_line_names_a_machine_that_is_not_the_runs_own() -> None:
+    clauses = (Objective("throughput_per_s", "all", 1.0),)
+    found = offers(on_d8s, clauses).search(["azure/P60"])
+    own, other = [one for one in found if one.tier == "azure/P60"]
+    told = answer.prediction_answer("tpcc", ["throughput > 1/s"], [other], [], D8S)
+    assert "azure/P60 with Standard_D16s_v5 for " in told.brief.what
+    told = answer.prediction_answer("tpcc", ["throughput > 1/s"], [own], [], D8S)
+    assert "azure/P60 for " in told.brief.what
