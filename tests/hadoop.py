@@ -10,7 +10,7 @@ from dataclasses import replace
 from orchestrator import load_generators
 from orchestrator.extensions.hadoop.pages import Servers
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
-from orchestrator.planning import profiles
+from orchestrator.planning import workloads
 from tests import ROOT, TESTS
 from tests.pages import serving
 
@@ -30,7 +30,7 @@ _DEFAULTS = {
 def small(name: str, **of_dataset: int) -> Workload:
     """A shipped workload at scale smoke, with other sizes of its data."""
     text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
-    load = profiles.read_workload(f"hdfs-{name}", text, "smoke")
+    load = workloads.read_workload(f"hdfs-{name}", text, "smoke")
     own = Dataset(load.dataset.family, {**load.dataset.parameters, **of_dataset})
     return load_generators.bind(replace(load, dataset=own), None)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.design import factors, used_profiles
+from orchestrator.design import factors, used_profiles, varied_workloads
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Plan, Run, Workload
 from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
@@ -21,11 +21,15 @@ def a_load(name: str = "point-select", slo: tuple[Objective, ...] = ()) -> Workl
 
 
 def swept(values: str, slo: tuple[Objective, ...] = ()) -> tuple[Workload, ...]:
-    return factors.at_loads([a_load(slo=slo)], factors.parse(values, "load"), None)[0]
+    return varied_workloads.at_loads(
+        [a_load(slo=slo)], factors.parse(values, "load"), None
+    )[0]
 
 
 def at_rate(rate_per_s: float, slo: tuple[Objective, ...] = ()) -> Workload:
-    return factors.at_load(a_load(slo=slo), factors.same_rate(rate_per_s))
+    return varied_workloads.at_load(
+        a_load(slo=slo), varied_workloads.same_rate(rate_per_s)
+    )
 
 
 def build(
@@ -119,7 +123,7 @@ def varied(text: str, slo: tuple[Objective, ...] = ()) -> tuple[Workload, ...]:
     """A workload at each value of a factor, with as many tables if these are the factor."""
     workloads = []
     for value in factors.parse(text):
-        load = factors.at(a_load(slo=slo), value)
+        load = varied_workloads.at(a_load(slo=slo), value)
         if value.factor == "tables":
             parameters = {**load.dataset.parameters, "tables": int(value.value)}
             load = replace(load, dataset=replace(load.dataset, parameters=parameters))

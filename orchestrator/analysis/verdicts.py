@@ -29,7 +29,7 @@ from orchestrator.analysis.telemetry.use import (
     conservation,
     telemetry_metrics,
 )
-from orchestrator.design import factors as planned
+from orchestrator.design import varied_workloads
 from orchestrator.metrics import METRICS
 from orchestrator.model import RESULTS_FORMAT, Measurement
 
@@ -179,7 +179,7 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
     pairs: list[figure_pairs.Pair] = []
     for workload in plan.workloads:
         # Runs without a stage (`--without`) tell what it costs, and nothing of tiers.
-        if planned.lacks(workload):
+        if varied_workloads.lacks(workload):
             continue
         for name in names:
             if name != plan.baseline:

@@ -1,23 +1,22 @@
-"""What is varied beside the tier: each value is a workload of its own, on the same tiers. Pure.
+"""The factors that are varied beside the tier, and their values as a person writes them. Pure.
+
+Each value is a workload of its own, on the same tiers (`varied_workloads`, `varied_profiles`).
 
 A value of `--vary` changes one thing: a key of the workload or of its data set (read as by
 `--set`), the size of the data (as by `--data`), a key of the cluster or of the tier, or whether
 caches are warm. Or it takes a stage away (`--without`), beside the run that has all of them.
 
-A value of `--sweep` is a load, and so is the rate of `--latency-at`: a number of threads is a
-closed loop; a rate is an open one, by the built-in scripts' Poisson arrivals, whose latency counts
-from when a transaction was due."""
+A value of `--sweep` is a load, and so is the rate of `--latency-at`."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.facts import Question, Varied
-from orchestrator.keys.strict_yaml import raise_all
-from orchestrator.model import ClientPlace, Stage, Workload
+from orchestrator.model import ClientPlace, Stage
 from orchestrator.units import format_link_rate, parse_link_rate, parse_size
 
 THREADS = "threads"
@@ -40,8 +39,8 @@ STRIPED = "count"
 WITHOUT = "without"
 NOTHING = "nothing"  # the value of `without` that takes nothing away
 
-_COLD = "cold"
-_CACHES = (_COLD, "warm")
+COLD = "cold"
+_CACHES = (COLD, "warm")
 PLACES: Mapping[str, ClientPlace] = {place: place for place in get_args(ClientPlace)}
 STAGES: Mapping[str, Stage] = {stage: stage for stage in get_args(Stage)}
 
@@ -330,110 +329,3 @@ def in_words(value: Varied) -> str:
     if text == "1":
         noun = noun.removesuffix("s")
     return f"{text} {noun}"
-
-
-# ------------------------------------------------------------------ a workload at a value
-
-
-def at(workload: Workload, value: Varied) -> Workload:
-    """The workload at one value. With cold caches what it reads first is in the window."""
-    words = in_words(value)
-    plain = words.replace(",", "").replace("/s", " per s")
-    # Folders are named by a workload, so only plain signs are left.
-    slug = re.sub(r"[^A-Za-z0-9._]+", "-", plain)
-    title = words.replace("/s", " transactions/s asked for")
-    load = replace(
-        workload,
-        name=f"{workload.name}-at-{slug}",
-        title=f"{workload.title}, {title}",
-        varied=replace(value, of=workload.name),
-    )
-    if value.factor != CACHE:
-        return load
-    if value.value == _COLD:
-        # A warm-up would fill the caches that are to be cold.
-        return replace(load, warm=False, warmup_s=0.0, warmup_most_s=None)
-    return replace(load, warm=True)
-
-
-def at_load(workload: Workload, value: Varied) -> Workload:
-    """The workload with one number of threads, or at one rate."""
-    load = at(workload, value)
-    if value.factor == THREADS:
-        return replace(load, threads=value.count)
-    rate_per_s = value.number or 0.0
-    return replace(load, options={**load.options, RATE_OPTION: rate_per_s})
-
-
-def same_rate(rate_per_s: float) -> Varied:
-    """The rate that all tiers are asked for alike."""
-    return Varied("", RATE_OPTION, f"{rate_per_s:.12g}", rate_per_s, "same rate")
-
-
-def at_loads(
-    workloads: Sequence[Workload], loads: Sequence[Varied], latency_at: str | None
-) -> tuple[tuple[Workload, ...], float | None]:
-    """The workloads at each load of a sweep, or at one rate, and the share (in %) of a capacity
-    that these must find first, if one was asked for. UsageError where a load cannot be set so."""
-    share_pct: float | None = None
-    if latency_at:
-        number, is_share = parse_latency_at(latency_at)
-        loads = [same_rate(number)]
-        if is_share:
-            share_pct = number
-    if not loads:
-        return tuple(workloads), None
-    # All loads of a sweep are of one factor, so the first stands for all.
-    raise_all(list(_misfits_of_load(workloads, loads[0])))
-    # The rate follows from capacities that are not known yet, so workloads stay as they are.
-    if share_pct is not None:
-        return tuple(workloads), share_pct
-    at_each: list[Workload] = []
-    for workload in workloads:
-        at_each += [at_load(workload, load) for load in loads]
-    return tuple(at_each), None
-
-
-def _misfits_of_load(workloads: Sequence[Workload], load: Varied) -> Iterator[Mistake]:
-    for workload in workloads:
-        reason = _misfit_of_load(workload, load.factor)
-        if reason:
-            yield Mistake(f"{option(load)}: {workload.name}", reason)
-
-
-def _misfit_of_load(workload: Workload, factor: str) -> str:
-    if workload.database == "none":
-        return "measures the disk alone, at loads of its own"
-    if workload.thinks:
-        return "its terminals think, so their number sets the pace: set `think: none`"
-    if workload.options.get(RATE_OPTION):
-        return f"has an `{RATE_OPTION}` of its own: leave it out of the file"
-    if factor == RATE_OPTION and workload.generator != OPEN_LOOP:
-        only = f"only {OPEN_LOOP} with its built-in scripts has an open loop"
-        return f"is run by {workload.generator}; {only} whose latency holds the wait in the queue"
-    return ""
-
-
-def asks(workload: Workload, question: Question) -> Varied | None:
-    """Its value, if that is what is asked of it."""
-    varied = workload.varied
-    if varied is not None and varied.question == question:
-        return varied
-    return None
-
-
-def subject(workload: Workload) -> str:
-    """What a decision on it is called: all loads of a sweep have one together."""
-    load = asks(workload, "load")
-    if load:
-        return load.of
-    return workload.name
-
-
-def lacks(workload: Workload) -> str:
-    """The stage that is taken away. Then it is measured to name a limit, and says nothing of which
-    tier to buy. An empty text where all are there."""
-    varied = workload.varied
-    if varied is None or varied.factor != WITHOUT or varied.value == NOTHING:
-        return ""
-    return varied.value

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 from orchestrator.facts import Varied
 from orchestrator.model import ClusterSpec, Profile, Stage, Workload
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
@@ -118,7 +118,7 @@ def misfit_of(workload: Workload) -> str:
     """Why a workload cannot be measured at its value, or an empty text."""
     if workload.database:
         return "measures a disk alone, by cells of its own"
-    if factors.lacks(workload) == "commit" and not workload.writes:
+    if varied_workloads.lacks(workload) == "commit" and not workload.writes:
         return "it only reads, so no commit waits for a disk"
     return ""
 

@@ -7,7 +7,7 @@ transaction takes beside disk and CPU. Probes are for predictions, and no verdic
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
@@ -25,7 +25,7 @@ def for_workloads(
     A load that leaves out a stage (`--without`) has none. UsageError for a workload of which one
     session says nothing.
     """
-    whole = [load for load in workloads if not factors.lacks(load)]
+    whole = [load for load in workloads if not varied_workloads.lacks(load)]
     raise_all(list(_mistakes(whole, on_files)))
     probes: dict[str, Workload] = {}
     for load in whole:
@@ -53,7 +53,7 @@ def _probe(load: Workload) -> Workload:
         load,
         name=f"{_plain_name(load)}-probe",
         title=f"{load.title}, a probe of one session",
-        varied=factors.asks(load, "factor"),
+        varied=varied_workloads.asks(load, "factor"),
     )
     warmup_s = min(load.warmup_s, PROBE_S)
     timed = replace(probe, warmup_s=warmup_s, warmup_most_s=None, measure_s=PROBE_S)
@@ -63,7 +63,7 @@ def _probe(load: Workload) -> Workload:
 
 def _plain_name(load: Workload) -> str:
     """The name of the workload's file, without what a sweep or a common rate adds to it."""
-    if load.varied and not factors.asks(load, "factor"):
+    if load.varied and not varied_workloads.asks(load, "factor"):
         return load.varied.of
     return load.name
 

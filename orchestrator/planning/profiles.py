@@ -1,4 +1,4 @@
-"""YAML → Profile and Workload: every mistake at once, each with its file and YAML path. Pure:
+"""YAML → Profile: every mistake at once, each with its file and YAML path. Pure:
 takes texts, gives records. Units are parsed here and nowhere below."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import tier_catalog, units
-from orchestrator.design import machines, node_disks, slo
+from orchestrator.design import machines, node_disks
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.schema import (
     KINDS,
-    ClusterYaml,
     Kinds,
     NamedTierYaml,
     ProfileYaml,
@@ -24,11 +23,11 @@ from orchestrator.keys.strict_yaml import (
     unknown_name,
     validate,
 )
-from orchestrator.model import Dataset, Profile, Workload
-from orchestrator.planning import overrides, recorded_disk
+from orchestrator.model import Profile
+from orchestrator.planning import node_sizes, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.planning.virtual_machines import on_vm, priced
-from orchestrator.tier import DISKS, ClassVolumes, OthersDisks, Tier
+from orchestrator.tier import DISKS, OthersDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen
 
 NO_CATALOG = Catalog({}, {})
@@ -131,7 +130,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
         read = validate(record, f"{source.where}: ", content, source.mechanisms)
         if not scale:
             scale = next(iter(read.cluster.node), ANY_SCALE)
-        _check_cluster(source.where, read.cluster, scale, source.catalog)
+        node_sizes.check_cluster(source.where, read.cluster, scale, source.catalog)
     raise_all(mistakes)
     assert read is not None
     return _Checked(read, scale, row)
@@ -161,7 +160,7 @@ def _on_nodes(source: _Source, checked: _Checked, disks: Chosen) -> Tier:
     tier = _scaled(on_vm(disks, cluster.vm, source.catalog), source.where)
     if checked.read.machines:
         tier = node_disks.of_each(tier)
-    return _claimed(tier, cluster, checked.scale)
+    return node_sizes.with_claimed_size(tier, cluster, checked.scale)
 
 
 def _declared(
@@ -194,7 +193,7 @@ def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> 
     """UsageError where the tier's disks do not go with the cluster, or are too small for it."""
     tier = disks.tier
     bought_bytes = disks.size_bytes and disks.size_bytes * tier.count
-    _check_space(where, read.cluster, scale, bought_bytes)
+    node_sizes.check_space(where, read.cluster, scale, bought_bytes)
     if bool(read.cluster.existing) != isinstance(tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
         _refuse(where, [("enforcement", what)])
@@ -306,66 +305,6 @@ def read_row(
     return replace(chosen, tier=scaled)
 
 
-def _check_cluster(
-    where: str, cluster: ClusterYaml, scale: str, catalog: Catalog
-) -> None:
-    missing = []
-    # An existing cluster has as many nodes as hosts, and may not tell their size.
-    if not cluster.existing and not cluster.nodes:
-        missing.append(Mistake(f"{where}: cluster.nodes", "this key is missing"))
-    if not cluster.existing and not cluster.node:
-        missing.append(Mistake(f"{where}: cluster.node", "this key is missing"))
-    raise_all(missing)
-    if cluster.node and scale not in cluster.node:
-        place = f"{where}: cluster.node"
-        raise refused([unknown_name(place, "scale", scale, cluster.node)])
-    if cluster.vm is not None:
-        catalog.vm(cluster.vm, f"{where}: cluster.vm")
-
-
-def _check_space(
-    where: str, cluster: ClusterYaml, scale: str, bought: int | None
-) -> None:
-    """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
-    if bought is None:
-        return
-    mistakes: list[Mistake] = []
-    for key, wanted in _disks_of_nodes(cluster, scale).items():
-        if wanted > bought:
-            what = (
-                f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
-                f"{units.format_bytes(bought)}: take a larger one"
-            )
-            mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
-    raise_all(mistakes)
-
-
-def _disks_of_nodes(cluster: ClusterYaml, scale: str) -> dict[str, int]:
-    """Key of the cluster → bytes that each disk of its nodes has, where it has the scale."""
-    disks: dict[str, int] = {}
-    if scale in cluster.node:
-        disks["node"] = cluster.node[scale].disk_bytes
-    for name, sizes in cluster.node_of.items():
-        if scale in sizes:
-            disks[f"node_of.{name}"] = sizes[scale].disk_bytes
-    return disks
-
-
-def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
-    """The tier with the size that a node's disk needs at most, if it is a class that says no
-    size."""
-    disk = tier.disk
-    if not isinstance(disk, ClassVolumes):
-        return tier
-    wanted = disk.storage_class
-    if wanted is None or wanted.size_bytes is not None:
-        return tier
-    disks = _disks_of_nodes(cluster, scale)
-    # All claims have one size: nodes of several sizes get the largest.
-    wanted = replace(wanted, size_bytes=max(disks.values(), default=None))
-    return replace(tier, disk=replace(disk, storage_class=wanted))
-
-
 def _scaled(tier: Tier, where: str) -> Tier:
     """Shortens the bucket's minutes as the run is shortened, so that a run spends the same
     share of its time on credit: duration / scale.
@@ -388,43 +327,3 @@ def _scaled(tier: Tier, where: str) -> Tier:
         limits=replace(tier.limits, burst=scaled),
         origin=replace(tier.origin, notes=notes.strip()),
     )
-
-
-def read_workload(
-    name: str,
-    text: str,
-    scale: str,
-    where: str = "",
-    given: overrides.Overrides | None = None,
-) -> Workload:
-    """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
-    UsageError with every mistake in it."""
-    where = where or f"workloads/{name}.yaml"
-    content = parse(where, text)
-    # A command's values are checked as if they stood in the file.
-    changed = content
-    if given:
-        changed = given.applied(name, content)
-    read = validate(schema.WorkloadYaml, f"{where}: ", changed)
-    if scale not in read.scales:
-        place = f"{where}: scales"
-        raise refused([unknown_name(place, "scale", scale, read.scales)])
-    size = read.scales[scale]
-    values = {**read.model_dump(exclude={"scales", "slo"}), **dict(size)}
-    values["dataset"] = Dataset(read.dataset, dict(size.dataset))
-    # An option of the scale stands last, and so replaces that of the whole workload.
-    values["options"] = {**read.options, **size.options}
-    values["scale"] = _name_of_scale(content["scales"], scale)
-    workload = Workload(name, **values)
-    (with_slo,) = slo.applied([workload], read.slo, f"{where}: slo")
-    return with_slo
-
-
-def _name_of_scale(scales: Mapping[str, object], scale: str) -> str:
-    """One that is a YAML alias of another (`study-20: *study`) goes by the other's name. One that
-    only has equal content keeps its own."""
-    for name, content in scales.items():
-        # A YAML alias is read as the very object, not as one that is equal.
-        if content is scales[scale]:
-            return name
-    return scale

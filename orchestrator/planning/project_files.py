@@ -13,8 +13,9 @@ from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import schema, strict_yaml
 from orchestrator.keys.strict_yaml import collecting, raise_all
-from orchestrator.planning import profiles as parse
+from orchestrator.planning import profiles as profile_files
 from orchestrator.planning import virtual_machines
+from orchestrator.planning import workloads as workload_files
 from orchestrator.planning.named_files import (
     files_named,
     find,
@@ -161,7 +162,7 @@ class _Reader:
             # The file lies beside the profile, wherever that is.
             return self._text_of(file.parent / name)
 
-        return parse.read_profile(
+        return profile_files.read_profile(
             file.stem,
             self._text_of(file),
             self._clusters,
@@ -182,7 +183,7 @@ class _Reader:
             keys = tuple(override.place for override in self._given.given)
         form = _WorkloadForm(file, keys)
         if form not in self._files.workloads:
-            self._files.workloads[form] = parse.read_workload(
+            self._files.workloads[form] = workload_files.read_workload(
                 file.stem,
                 self._text_of(file),
                 self._scale,
@@ -236,7 +237,7 @@ def tier(
         profiles, _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
         return profiles[0].tier, None
     rows = catalog(root)
-    row = parse.read_row(name, changed, rows, mechanisms)
+    row = profile_files.read_row(name, changed, rows, mechanisms)
     return virtual_machines.on_vm(row, vm, rows), row.size_bytes
 
 
@@ -266,7 +267,9 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     chosen, size_bytes = _bought_row(root, data, vm)
     if plus:
         log_tier, _ = _bought_row(root, log, vm)
-        chosen = parse.with_log_beside(chosen, log_tier, f"{text}: wal", catalog(root))
+        chosen = profile_files.with_log_beside(
+            chosen, log_tier, f"{text}: wal", catalog(root)
+        )
     if size_bytes is None:
         return chosen, None
     return chosen, size_bytes * chosen.count
@@ -274,7 +277,7 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
 
 def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None]:
     row, changes = row_and_keys(text)
-    return tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+    return tier(root, row, changes, profile_files.ANY_SCALE, vm=vm)
 
 
 def row_and_keys(text: str) -> tuple[str, list[str]]:

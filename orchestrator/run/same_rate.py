@@ -6,7 +6,7 @@ The first part measures each tier's capacity. The rate is a share of the slowest
 from statistics import median
 
 from orchestrator.analysis import results
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.model import Note, Plan, Profile, Workload
 from orchestrator.planning import plan
 
@@ -26,7 +26,7 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     if share_pct is None:
         return None
     # It is asked after each part: the second must not be planned again.
-    if any(factors.asks(load, "same rate") for load in first.workloads):
+    if any(varied_workloads.asks(load, "same rate") for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []
@@ -41,7 +41,9 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
         if capacities:
             # The slowest tier counts: at a rate that it cannot carry, its queue would be measured.
             rate_per_s = _rounded(share_pct / 100 * min(capacities.values()))
-            load = factors.at_load(workload, factors.same_rate(rate_per_s))
+            load = varied_workloads.at_load(
+                workload, varied_workloads.same_rate(rate_per_s)
+            )
             cells.append((load, measured))
     return plan.followed_by(first, cells, notes)
 

@@ -15,7 +15,13 @@ from orchestrator.kernel.mounts import RealDisk
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
-from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
+from orchestrator.tiers.common.gate import (
+    drain,
+    expected,
+    fio_jobs,
+    measured_checks,
+    truth_gate,
+)
 from orchestrator.tiers.common.real import (
     cloud_metadata,
     node_places,
@@ -211,7 +217,7 @@ def host_cache(
         first_pass, second_pass = fio.run("reread", {"SIZE": _REGION})
     first = fio_jobs.bytes_per_s(first_pass)
     second = fio_jobs.bytes_per_s(second_pass)
-    tolerance = 1 + truth_gate.RATE_TOLERANCE_PCT / 100
+    tolerance = 1 + measured_checks.RATE_TOLERANCE_PCT / 100
     word = "does not show"
     if second > cap_per_s * _BLOCK_BYTES * tolerance:
         word = "shows"

@@ -39,7 +39,12 @@ from orchestrator.tiers.common.emulated import (
     limit_changes,
     server_limits,
 )
-from orchestrator.tiers.common.gate import expected, fio_jobs, truth_gate
+from orchestrator.tiers.common.gate import (
+    expected,
+    fio_jobs,
+    measured_checks,
+    truth_gate,
+)
 from tests import ROOT
 from tests.tiers import a_tier
 
@@ -156,7 +161,7 @@ def rows(disk: Bench, count: int) -> Iterator[Step]:
             disk.limits(**wanted)
             seconds = min(3.0, max(0.8, 1_000 / (tier.limits.iops or 1)))
             done = disk.job(seconds, IODEPTH=expected.depth(tier))
-            return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
+            return fio_jobs.bytes_per_s(done) / measured_checks.IOPS_BLOCK_BYTES
 
         def measure_rate(wanted: dict[str, float] = wanted) -> float:
             disk.limits(**wanted)
@@ -195,7 +200,7 @@ def mix(disk: Bench) -> Iterator[Step]:
         def measure(iops: int = iops) -> float:
             disk.limits(iops=iops, read_latency_us=1000, write_latency_us=1000)
             done = disk.job(1.0, RW="randrw", READ_PCT=50, IODEPTH=32)
-            return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
+            return fio_jobs.bytes_per_s(done) / measured_checks.IOPS_BLOCK_BYTES
 
         yield (
             Figure(f"50/50 mix against {iops:,} IOPS in total", iops, "1/s", RATE),

@@ -29,7 +29,7 @@ from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
-from orchestrator.planning import overrides, profiles, recorded_disk
+from orchestrator.planning import overrides, profiles, recorded_disk, workloads
 from orchestrator.run import several_clients
 from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
 from orchestrator.yugabyte import counters
@@ -113,7 +113,7 @@ def _tier(text: str) -> object:
 
 
 def _workload(text: str) -> object:
-    return profiles.read_workload("x", text, "smoke")
+    return workloads.read_workload("x", text, "smoke")
 
 
 def _fio(text: str) -> object:
@@ -170,7 +170,7 @@ def _aws(text: str) -> object:
 def _override(text: str) -> object:
     # What its load generator takes is asked of it later.
     given = overrides.read([text], ["x"], "smoke", lambda *_: {})
-    return profiles.read_workload("x", WORKLOAD, "smoke", "x.yaml", given).title
+    return workloads.read_workload("x", WORKLOAD, "smoke", "x.yaml", given).title
 
 
 def _telemetry(

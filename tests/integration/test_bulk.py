@@ -19,7 +19,7 @@ from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Dataset, NodeSize, Plan, Profile, Run, Workload
 from orchestrator.parts import ClientLoad, Parts
-from orchestrator.planning import profiles
+from orchestrator.planning import workloads
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
@@ -49,7 +49,7 @@ TIER = a_tier("here", "This machine", "none", None, None)
 
 
 def small(name: str, rows: int = 20_000, measure_s: float = 4.0) -> Workload:
-    load = profiles.read_workload(
+    load = workloads.read_workload(
         name, (ROOT / "workloads" / f"{name}.yaml").read_text(), "smoke"
     )
     begins_empty = name in ("bulk-load", "bulk-restore")

@@ -16,7 +16,7 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.model import Volume
 from orchestrator.powers import World
 from orchestrator.tiers.common.emulated import standing
-from orchestrator.tiers.common.gate import fio_jobs, truth_gate
+from orchestrator.tiers.common.gate import fio_jobs, measured_checks
 from tests.integration.conftest import measured
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -50,7 +50,7 @@ def read_iops(at: Path, world: World) -> float:
     with fio_jobs.fio_on(Volume(str(at), "", restored=False), world) as fio:
         fio.run("prepare", JOB)
         (job,) = fio.run("depth", {**JOB, **CELL})
-    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+    return fio_jobs.bytes_per_s(job) / measured_checks.IOPS_BLOCK_BYTES
 
 
 @measured

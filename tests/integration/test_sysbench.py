@@ -25,7 +25,7 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
-from orchestrator.planning.profiles import read_workload
+from orchestrator.planning.workloads import read_workload
 from orchestrator.powers import World
 from tests import ROOT, open_loop
 from tests.documented import examples

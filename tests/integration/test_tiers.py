@@ -33,7 +33,12 @@ from orchestrator.tier import (
     Tier,
 )
 from orchestrator.tiers.common.emulated import disk_server, limit_changes
-from orchestrator.tiers.common.gate import fio_jobs, shared_limit, truth_gate
+from orchestrator.tiers.common.gate import (
+    fio_jobs,
+    measured_checks,
+    shared_limit,
+    truth_gate,
+)
 from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
@@ -57,7 +62,7 @@ def of(taken: Gate, start: str) -> GateCheck:
 
 def read_iops(fio: fio_jobs.FioContainer) -> float:
     (job,) = fio.run("depth", {**JOB, **CELL})
-    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+    return fio_jobs.bytes_per_s(job) / measured_checks.IOPS_BLOCK_BYTES
 
 
 @measured

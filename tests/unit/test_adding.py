@@ -36,7 +36,7 @@ from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.parts import Parts
-from orchestrator.planning import profiles, project_files
+from orchestrator.planning import profiles, project_files, workloads
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import store
@@ -295,7 +295,7 @@ def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> N
 
 def test_the_documented_workload_is_read_at_its_scales() -> None:
     (text,) = examples("ADDING.md", "A workload")
-    workload = profiles.read_workload("update", text, "laptop")
+    workload = workloads.read_workload("update", text, "laptop")
     assert (workload.generator, workload.script) == ("sysbench", "sysbench/update.lua")
     assert workload.dataset.parameters == {"tables": 4, "table_size": 2_000_000}
     (script,) = examples("ADDING.md", "A workload", "lua")

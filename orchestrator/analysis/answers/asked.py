@@ -7,7 +7,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.headline_figures import HeadlineFigures
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.model import Profile
 
 
@@ -52,7 +52,9 @@ class Asked:
     def subjects(self) -> tuple[str, ...]:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
         workloads = self.campaign.plan.workloads
-        return tuple(dict.fromkeys(factors.subject(load) for load in workloads))
+        return tuple(
+            dict.fromkeys(varied_workloads.subject(load) for load in workloads)
+        )
 
     def decision(self, subject: str) -> Decision | None:
         """What was decided on a workload or on the loads of a sweep; None if nothing was."""

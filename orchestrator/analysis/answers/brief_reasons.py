@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import (
     Decision,
     Offer,
 )
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS, value_in_words
 from orchestrator.model import Objective
@@ -330,7 +330,7 @@ def _advantages(
     the margin."""
     for load in asked.campaign.plan.workloads:
         # All loads of a sweep have one decision.
-        if factors.subject(load) != decision.workload:
+        if varied_workloads.subject(load) != decision.workload:
             continue
         for metric in asked.figures.compared_metrics(load.name).values():
             if not _shows(metric, decision.decided_by):

@@ -8,7 +8,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import figure_words, sweeps
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Delta, Law, TierValues, VariedWorkload
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 
 # Exponents nearer to zero change a figure by 12 % where the value is ten times.
 _SLIGHT = 0.05
@@ -139,7 +139,9 @@ def _about_stages(
     for workload in without_a_stage:
         step = _telling_step(tier, workload, full, asked)
         if step is not None:
-            stage = _STAGES[factors.lacks(asked.campaign.plan.workload(workload))]
+            stage = _STAGES[
+                varied_workloads.lacks(asked.campaign.plan.workload(workload))
+            ]
             yield _without_stage(tier, step, stage, full, asked)
 
 

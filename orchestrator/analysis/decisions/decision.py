@@ -29,7 +29,7 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry.causes import bottlenecks
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Doubt, Workload
 
@@ -80,11 +80,11 @@ def _what_is_asked(campaign: Results) -> _AskedDecisions:
         loads[name] = [load for _, load in sweep.loads]
     has_factor = False
     for workload in campaign.plan.workloads:
-        if factors.asks(workload, "load"):
+        if varied_workloads.asks(workload, "load"):
             continue
-        if factors.asks(workload, "factor"):
+        if varied_workloads.asks(workload, "factor"):
             has_factor = True
-        if not factors.lacks(workload):
+        if not varied_workloads.lacks(workload):
             loads[workload.name] = [workload]
     return _AskedDecisions(loads, sweeps, has_factor)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from orchestrator import facts, model
 from orchestrator.analysis import conclusions, results
-from orchestrator.design import factors, used_profiles
+from orchestrator.design import factors, used_profiles, varied_workloads
 
 # Tier and workload → what limited it.
 Causes = Mapping[results.Cell, facts.BottleneckCause]
@@ -48,7 +48,7 @@ class Values:
         """The values in question, by the name of the workload."""
         loads: dict[str, list[VariedLoad]] = {}
         for load in campaign.plan.workloads:
-            varied = factors.asks(load, question)
+            varied = varied_workloads.asks(load, question)
             if varied:
                 loads.setdefault(varied.of, []).append(VariedLoad(varied, load))
         return {

@@ -14,7 +14,13 @@ from orchestrator.cli.measure import fitting, members, reading
 from orchestrator.cli.measure.database_choice import with_databases
 from orchestrator.cli.measure.platform_choice import platform_of
 from orchestrator.databases import choose, databases
-from orchestrator.design import costs, factors, machines, used_profiles
+from orchestrator.design import (
+    costs,
+    factors,
+    machines,
+    used_profiles,
+    varied_workloads,
+)
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     Note,
@@ -118,7 +124,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     if not request.vary:
         notes += overrides.notes(draft.workloads, draft.of_files)
     loads = factors.parse(request.sweep, "load")
-    at_loads, share_pct = factors.at_loads(
+    at_loads, share_pct = varied_workloads.at_loads(
         _with_seed(workloads, request.seed), loads, request.latency_at
     )
     notes += tuple(plan_notes.of_scale(at_loads, request.scale))

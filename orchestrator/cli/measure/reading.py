@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import Request, names_in
-from orchestrator.design import factors, slo
+from orchestrator.design import factors, slo, varied_workloads
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys import slow_disks
@@ -134,7 +134,7 @@ def _at_values(
     loads = []
     for place in range(len(drafts[0].workloads)):
         for value, draft in zip(values, drafts, strict=True):
-            loads.append(factors.at(draft.workloads[place], value))
+            loads.append(varied_workloads.at(draft.workloads[place], value))
     return tuple(loads)
 
 

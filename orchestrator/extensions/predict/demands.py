@@ -19,7 +19,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry.use import disk_cap_use, node_use
 from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict import simulation
@@ -61,7 +61,7 @@ def model(
     `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
     nodes that do not say theirs. UsageError for what cannot be told from the run.
     """
-    stage = factors.lacks(run.record.workload)
+    stage = varied_workloads.lacks(run.record.workload)
     if stage:
         raise _lacks_a_stage(run.record.run.slug, stage)
     probes = _probes(run, quiet, cpus)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from orchestrator import metrics, units
 from orchestrator.analysis import conclusions, results
-from orchestrator.design import factors
+from orchestrator.design import varied_workloads
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import (
     MISSING,
@@ -104,7 +104,7 @@ def _cases(index: ReportIndex) -> Iterator[tuple[str, _Case]]:
     for delta in index.verdict.deltas:
         yield delta.workload, _comparison(delta)
     # The loads of a sweep have one decision, which stands with the last of them.
-    last_load = {factors.subject(load): load.name for load in index.workloads}
+    last_load = {varied_workloads.subject(load): load.name for load in index.workloads}
     for decision in index.verdict.decisions:
         yield last_load.get(decision.workload, ""), _decision(decision)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.design import factors, slow_disks
+from orchestrator.design import slow_disks, varied_workloads
 from orchestrator.design.slow_disks import SlowTime
 from orchestrator.model import Workload
 from orchestrator.report.blocks import (
@@ -43,7 +43,9 @@ _NAMES_BESIDE_A_LINE = 2
 
 def section(index: ReportIndex) -> Section:
     """The section for each workload that is no load of a sweep."""
-    alone = [load for load in index.workloads if not factors.asks(load, "load")]
+    alone = [
+        load for load in index.workloads if not varied_workloads.asks(load, "load")
+    ]
     nothing = _why_nothing(index, alone)
     if nothing:
         parts = [Part("", (Paragraph(nothing),))]

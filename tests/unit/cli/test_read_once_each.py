@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
 from orchestrator.design import factors
-from orchestrator.planning import profiles
+from orchestrator.planning import profiles, workloads
 from tests.apps import an_app
 from tests.calls import calls_of
 
@@ -27,7 +27,7 @@ def planned(vary: str, **more: Any) -> Callable[[], object]:
     return lambda: plans.make_plan(an_app(Path("no-cache")), request)
 
 
-READ = {"profile": profiles.read_profile, "workload": profiles.read_workload}
+READ = {"profile": profiles.read_profile, "workload": workloads.read_workload}
 
 
 def test_nodes_are_varied_by_files_that_are_read_once() -> None:

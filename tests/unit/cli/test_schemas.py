@@ -25,7 +25,8 @@ from orchestrator.cli.prepare import validate
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile, read_workload
+from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.workloads import read_workload
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT, golden, json_schemas
 from tests.documented import examples, existing_profiles

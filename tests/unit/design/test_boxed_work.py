@@ -10,7 +10,7 @@ from orchestrator.design import boxed_work
 from orchestrator.extensions.hadoop import tera
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import durations, profiles
+from orchestrator.planning import durations, workloads
 from orchestrator.planning.time_left import TimeLeft
 from tests import ROOT
 from tests.plans import a_plan, a_profile, planned
@@ -19,7 +19,7 @@ from tests.tiers import changed
 
 def shipped(name: str) -> Workload:
     text = (ROOT / "workloads" / f"{name}.yaml").read_text()
-    return profiles.read_workload(name, text, "smoke")
+    return workloads.read_workload(name, text, "smoke")
 
 
 def on_nodes(copies: int, mb_per_s: int) -> Profile:

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.design import disk_matrix
 from orchestrator.design.disk_matrix import MatrixCell
-from orchestrator.planning import profiles
+from orchestrator.planning import workloads
 from tests import ROOT
 from tests.plans import disk
 
@@ -81,7 +81,7 @@ def test_workloads_without_cells_measure_once() -> None:
 )
 def test_the_shipped_matrix(scale: str, number: int) -> None:
     text = (ROOT / "workloads/disk-matrix.yaml").read_text()
-    workload = profiles.read_workload("disk-matrix", text, scale)
+    workload = workloads.read_workload("disk-matrix", text, scale)
     found = disk_matrix.planned(workload.options)
     assert len(found) == number
     assert len({cell.name for cell in found}) == number

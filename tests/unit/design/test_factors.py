@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.design import factors, varied_profiles
+from orchestrator.design import factors, varied_profiles, varied_workloads
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
@@ -72,7 +72,8 @@ def test_what_is_no_factor_is_refused(text: str, said: str) -> None:
 
 def test_each_value_is_a_workload_by_a_name_of_its_own() -> None:
     made = [
-        factors.at(a_workload(), value) for value in factors.parse("data=2,4 tables")
+        varied_workloads.at(a_workload(), value)
+        for value in factors.parse("data=2,4 tables")
     ]
     assert [one.name for one in made] == [
         "point-select-at-2-tables",
@@ -83,7 +84,8 @@ def test_each_value_is_a_workload_by_a_name_of_its_own() -> None:
 
 def test_cold_caches_are_met_by_the_window() -> None:
     cold, warm = (
-        factors.at(a_workload(), value) for value in factors.parse("cache=cold,warm")
+        varied_workloads.at(a_workload(), value)
+        for value in factors.parse("cache=cold,warm")
     )
     assert not cold.warm and cold.warmup_s == 0.0
     assert warm.warm and warm.warmup_s == a_workload().warmup_s
@@ -99,7 +101,8 @@ def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
     for name, of_cluster in factors.OF_CLUSTER.items():
         text, value = values.get(name, ("2,3", 2))
         used = as_used(
-            profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0])
+            profile,
+            varied_workloads.at(a_workload(), factors.parse(f"{name}={text}")[0]),
         )
         changed = replace(profile.cluster, **{of_cluster.field: value})  # type: ignore[arg-type]
         assert used == replace(profile, cluster=changed)
@@ -109,7 +112,7 @@ def test_memory_is_that_of_each_node_alone() -> None:
     profile = a_profile(nodes=3)
     used = []
     for value in factors.parse("memory=4GiB,2GiB"):
-        used.append(as_used(profile, factors.at(a_workload(), value)))
+        used.append(as_used(profile, varied_workloads.at(a_workload(), value)))
     assert [one.cluster.size.memory_bytes for one in used] == [2 * 2**30, 4 * 2**30]
     node = replace(profile.cluster.size, memory_bytes=2 * 2**30)
     cluster = replace(profile.cluster, node=node)
@@ -123,7 +126,7 @@ def test_fewer_nodes_have_the_first_disks() -> None:
     places = {f"node-{n}": NodeDisks(f"/mnt/{n}") for n in (1, 2, 3)}
     profile = a_profile(nodes=3)
     profile = replace(profile, tier=replace(profile.tier, disk=RealDisks(disks=places)))
-    load = factors.at(a_workload(), factors.parse("nodes=2,3")[0])
+    load = varied_workloads.at(a_workload(), factors.parse("nodes=2,3")[0])
     assert list(as_used(profile, load).tier.disk.of_nodes) == ["node-1", "node-2"]
 
 
@@ -131,7 +134,7 @@ def test_tiers_and_values_are_balanced_over_the_rounds() -> None:
     values = factors.parse("data=2,4 tables")
     made = planned(
         [a_profile("premium"), a_profile("ultra")],
-        [factors.at(a_workload(), value) for value in values],
+        [varied_workloads.at(a_workload(), value) for value in values],
         repetitions=4,
         seed=3,
     )
@@ -159,7 +162,9 @@ def test_without_a_factor_the_order_is_that_of_workloads() -> None:
 
 def test_data_are_loaded_for_each_value_that_needs_others() -> None:
     def loaded(text: str) -> int:
-        every = [factors.at(a_workload(), value) for value in factors.parse(text)]
+        every = [
+            varied_workloads.at(a_workload(), value) for value in factors.parse(text)
+        ]
         profiles = [a_profile("premium", 3), a_profile("ultra", 3)]
         plan = planned(profiles, every, repetitions=2)
         return sum(load.most_times for load in loads(plan))
@@ -208,17 +213,17 @@ def test_each_stage_is_taken_away_beside_the_full_run() -> None:
         "without network",
         "without disk",
     ]
-    loads = [factors.at(a_workload(), value) for value in values]
+    loads = [varied_workloads.at(a_workload(), value) for value in values]
     assert [load.name for load in loads] == [
         "point-select-at-all-stages",
         "point-select-at-without-network",
         "point-select-at-without-disk",
     ]
-    assert [factors.lacks(load) for load in loads] == ["", "network", "disk"]
+    assert [varied_workloads.lacks(load) for load in loads] == ["", "network", "disk"]
     assert (
-        factors.lacks(a_workload())
+        varied_workloads.lacks(a_workload())
         == ""
-        == factors.lacks(replace(loads[0], varied=None))
+        == varied_workloads.lacks(replace(loads[0], varied=None))
     )
 
 
@@ -226,7 +231,7 @@ def test_what_is_taken_away_is_gone_and_the_rest_stays() -> None:
     cluster = replace(a_profile(nodes=3).cluster, network_bytes_per_s=125_000)
     profile = replace(a_profile(nodes=3), cluster=cluster)
     full, disk, network, commit = (
-        as_used(profile, factors.at(a_workload(), value))
+        as_used(profile, varied_workloads.at(a_workload(), value))
         for value in factors.parse("without=disk,network,commit")
     )
     assert full == profile
@@ -242,7 +247,7 @@ def test_what_is_taken_away_is_gone_and_the_rest_stays() -> None:
 
 def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
     every = [
-        factors.at(a_workload(), value)
+        varied_workloads.at(a_workload(), value)
         for value in factors.parse("without=disk,commit")
     ]
     plan = planned([a_profile()], every, repetitions=2)
@@ -273,7 +278,8 @@ def test_a_stage_that_stays_says_why(
 
 def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
     _, load = (
-        factors.at(a_workload(), value) for value in factors.parse("without=commit")
+        varied_workloads.at(a_workload(), value)
+        for value in factors.parse("without=commit")
     )
     assert "only reads" in varied_profiles.misfit_of(replace(load, writes=False))
     assert varied_profiles.misfit_of(replace(load, writes=True)) == ""
@@ -281,7 +287,7 @@ def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
 
 def test_a_disk_in_memory_is_read_as_it_was_written() -> None:
     (_, value), adapter = factors.parse("without=disk"), TypeAdapter(Tier)
-    in_memory = as_used(a_profile(), factors.at(a_workload(), value)).tier
+    in_memory = as_used(a_profile(), varied_workloads.at(a_workload(), value)).tier
     shared = replace(a_profile().tier, shared=Limits(600))
     for tier in (a_profile().tier, in_memory, shared):
         written = json.loads(json.dumps(as_written(tier)))

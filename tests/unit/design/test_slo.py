@@ -9,7 +9,7 @@ import pytest
 from orchestrator.design import slo
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
-from orchestrator.planning import profiles
+from orchestrator.planning import workloads
 from tests import ROOT
 from tests.campaigns import build_workload
 
@@ -101,7 +101,7 @@ def test_a_clause_that_fits_no_workload_is_refused() -> None:
 
 def test_the_command_line_holds_over_the_workload_s_own() -> None:
     text = (ROOT / "workloads/tpcc.yaml").read_text() + '\nslo: "nopm > 100"\n'
-    own = profiles.read_workload("tpcc", text, "smoke")
+    own = workloads.read_workload("tpcc", text, "smoke")
     assert [one.limit for one in own.slo] == [100.0]
     assert slo.applied([own], None, "--slo") == (own,)
     (other,) = slo.applied([own], "nopm > 200", "--slo")
@@ -111,7 +111,7 @@ def test_the_command_line_holds_over_the_workload_s_own() -> None:
 def test_a_workload_file_s_mistake_has_its_place() -> None:
     text = (ROOT / "workloads/tpcc.yaml").read_text() + '\nslo: "nopm < 100"\n'
     with pytest.raises(UsageError) as refused:
-        profiles.read_workload("tpcc", text, "smoke")
+        workloads.read_workload("tpcc", text, "smoke")
     assert refused.value.mistakes[0].where == "workloads/tpcc.yaml: slo"
 
 

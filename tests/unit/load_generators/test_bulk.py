@@ -16,7 +16,7 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
-from orchestrator.planning import data_sizes, profiles, sizes, windows
+from orchestrator.planning import data_sizes, sizes, windows, workloads
 from orchestrator.platforms import own_images
 from orchestrator.run import merged_facts
 from tests import ROOT
@@ -31,7 +31,7 @@ ENDING = ("bulk-index", "bulk-scan", "bulk-restore")
 
 def shipped(name: str, scale: str = "smoke") -> Workload:
     text = (ROOT / "workloads" / f"{name}.yaml").read_text()
-    return load_generators.bind(profiles.read_workload(name, text, scale), None)
+    return load_generators.bind(workloads.read_workload(name, text, scale), None)
 
 
 def test_the_command_lines() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.load_generators import bind
@@ -18,7 +18,7 @@ LOAD = a_workload()
 
 
 def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> None:
-    made, share_pct = factors.at_loads(
+    made, share_pct = varied_workloads.at_loads(
         [LOAD], factors.parse("threads=16,1,4", "load"), None
     )
     assert [one.name for one in made] == [
@@ -35,7 +35,9 @@ def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> No
 
 
 def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
-    made, _ = factors.at_loads([LOAD], factors.parse("rate=50,100.5/s", "load"), None)
+    made, _ = varied_workloads.at_loads(
+        [LOAD], factors.parse("rate=50,100.5/s", "load"), None
+    )
     assert [one.name for one in made] == [
         "point-select-at-50-per-s",
         "point-select-at-100.5-per-s",
@@ -62,7 +64,7 @@ def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
 )
 def test_a_sweep_that_is_none_is_refused(text: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        factors.at_loads([LOAD], factors.parse(text, "load"), None)
+        varied_workloads.at_loads([LOAD], factors.parse(text, "load"), None)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +91,8 @@ def test_latency_at_anything_else_is_refused(text: str) -> None:
 
 
 def test_a_share_leaves_the_workloads_and_a_rate_replaces_them() -> None:
-    assert factors.at_loads([LOAD], (), "70%") == ((LOAD,), 70.0)
-    made, share_pct = factors.at_loads([LOAD], (), "120")
+    assert varied_workloads.at_loads([LOAD], (), "70%") == ((LOAD,), 70.0)
+    made, share_pct = varied_workloads.at_loads([LOAD], (), "120")
     assert [one.name for one in made] == [
         "point-select-at-120-per-s"
     ] and share_pct is None
@@ -112,13 +114,15 @@ def test_a_load_that_cannot_be_set_is_refused_before_anything_starts(
 ) -> None:
     one = replace(LOAD, **change)  # type: ignore[arg-type]
     with pytest.raises(UsageError) as refused:
-        factors.at_loads([one], factors.parse(sweep, "load"), None if sweep else "70%")
+        varied_workloads.at_loads(
+            [one], factors.parse(sweep, "load"), None if sweep else "70%"
+        )
     assert word in refused.value.mistakes[0].what
 
 
 def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
     first = a_plan(("premium", "ultra", "v2"), repetitions=3)
-    more = factors.at_load(LOAD, factors.same_rate(120))
+    more = varied_workloads.at_load(LOAD, varied_workloads.same_rate(120))
     made = followed_by(first, [(more, [a_profile("premium"), a_profile("ultra")])])
     assert made.runs[:9] == first.runs
     added = made.runs[9:]
@@ -144,7 +148,9 @@ def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
 
 
 def test_the_loads_of_a_repetition_stand_in_one_block() -> None:
-    made, _ = factors.at_loads([LOAD], factors.parse("threads=1,4", "load"), None)
+    made, _ = varied_workloads.at_loads(
+        [LOAD], factors.parse("threads=1,4", "load"), None
+    )
     tiers = [a_profile("premium"), a_profile("ultra")]
     plan = planned(tiers, made, repetitions=2)
     loads = [run.workload for run in plan.runs]

@@ -16,7 +16,8 @@ from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.strict_yaml import parse
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile, read_workload
+from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.workloads import read_workload
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.plans import CLUSTER, profile_text

@@ -9,7 +9,8 @@ import pytest
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.planning import named_files, project_files
-from orchestrator.planning.profiles import read_profile, read_workload
+from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.workloads import read_workload
 from orchestrator.tier import Snapshots
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text

@@ -8,7 +8,7 @@ from orchestrator.design import slow_disks
 from orchestrator.design.slow_disks import SlowTime
 from orchestrator.errors import UsageError
 from orchestrator.keys.slow_disks import slow_disk_in
-from orchestrator.planning.profiles import read_workload
+from orchestrator.planning.workloads import read_workload
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.plans import a_workload
 

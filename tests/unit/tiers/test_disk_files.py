@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 from orchestrator.design.rehearsal import Model
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import shipped
@@ -195,7 +195,9 @@ def test_disks_of_several_machines_share_no_limit(world: World) -> None:
 def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None:
     plan = a_plan(workloads=("insert",))
     values = factors.parse("without=disk")
-    loads = [factors.at(load, value) for load in plan.workloads for value in values]
+    loads = [
+        varied_workloads.at(load, value) for load in plan.workloads for value in values
+    ]
     plan = replace(plan, workloads=tuple(loads))
     needs = list(resource_needs.needs(plan, {"emulated": EmulatedTier()}, world))
     size_bytes, nodes = (

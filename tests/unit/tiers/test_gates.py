@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
-from orchestrator.design import factors
+from orchestrator.design import factors, varied_workloads
 from orchestrator.errors import GateError, UsageError
 from orchestrator.facts import GateWord
 from orchestrator.model import Run
@@ -226,7 +226,10 @@ def test_one_gate_holds_for_the_most_nodes_of_all_that_use_its_disks(
     two = a_profile("two", nodes=2)
     plan = planned(
         [replace(one, tier=tier), replace(two, tier=tier)],
-        [factors.at(a_workload(), value) for value in factors.parse("nodes=1,2")],
+        [
+            varied_workloads.at(a_workload(), value)
+            for value in factors.parse("nodes=1,2")
+        ],
     )
     schedule = Schedule(plan, world.cache, (), world.progress.warn, set())
     there = replace(world, root=ROOT, platform=Machines(("vm1", "vm2")))

@@ -24,7 +24,7 @@ from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted, tier_mechanisms
 from orchestrator.tiers.common.emulated import disk_server, host_load, limit_changes
 from orchestrator.tiers.common.emulated.server_limits import limits_of
-from orchestrator.tiers.common.gate import expected, truth_gate
+from orchestrator.tiers.common.gate import expected, measured_checks, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier
 from tests.fakes import FakePlatform, completed, fake_world
 from tests.tiers import a_tier, changed
@@ -277,7 +277,7 @@ def test_each_limit_gets_its_verdict() -> None:
     jobs = [job("iops-read", 1100 * 4096), job("iops-write", 900 * 4096)]
     jobs.append(job("iops-mixed", 2200 * 4096))
     faster = "faster than declared (cache or burst)"
-    assert verdicts(truth_gate._rates(PREMIUM, jobs, 32)) == [
+    assert verdicts(measured_checks.rates(PREMIUM, jobs, 32)) == [
         (1100, "ok"),
         (1100, "slow"),
         (1100, faster),
@@ -286,7 +286,7 @@ def test_each_limit_gets_its_verdict() -> None:
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
     times = {"lat_ns": {"percentile": {"50.000000": 1_000_000}}}
-    checks = truth_gate._latency(PREMIUM, [{"read": times, "write": times}])
+    checks = measured_checks.latencies(PREMIUM, [{"read": times, "write": times}])
     assert [check.verdict for check in checks] == [
         "faster than declared (cache or burst)"
     ] * 2
@@ -294,7 +294,7 @@ def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
 
 def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
     small = changed(PREMIUM, iops=100, bytes_per_s=60_000_000)
-    (check,) = truth_gate._rates(small, [job("bytes-read", 26_214_400)], 16)
+    (check,) = measured_checks.rates(small, [job("bytes-read", 26_214_400)], 16)
     assert (check.declared, check.verdict) == (26_214_400, "ok")  # 100 × 256 KiB
     units = changed(small, io_unit_bytes=131_072)
     assert expected.cap_per_s(units, 262_144) == 50
@@ -302,7 +302,7 @@ def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
 
 def test_the_ladder_finds_the_depth_where_the_cap_is_reached() -> None:
     steps = [(1, rates(330)), (2, rates(660)), (4, rates(1099)), (8, rates(1100))]
-    *rows, knee = truth_gate._ladder(PREMIUM, steps)
+    *rows, knee = measured_checks.ladder(PREMIUM, steps)
     assert [row.measured for row in rows] == [330, 660, 1099, 1100]
     assert {row.verdict for row in (*rows, knee)} == {"not declared"}
     assert knee.measured == 4
@@ -310,10 +310,10 @@ def test_the_ladder_finds_the_depth_where_the_cap_is_reached() -> None:
 
 
 def test_a_ladder_that_never_reaches_the_cap_fails() -> None:
-    *_, last = truth_gate._ladder(PREMIUM, [(1, rates(300)), (2, rates(500))])
+    *_, last = measured_checks.ladder(PREMIUM, [(1, rates(300)), (2, rates(500))])
     assert (last.declared, last.measured, last.verdict) == (2 / 0.003, 500, "slow")
     deep = [(1, rates(330)), (8, rates(1000))]
-    *_, last = truth_gate._ladder(PREMIUM, deep)
+    *_, last = measured_checks.ladder(PREMIUM, deep)
     assert (last.declared, last.measured, last.verdict) == (1100, 1000, "slow")
 
 

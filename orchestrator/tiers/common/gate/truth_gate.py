@@ -11,26 +11,18 @@ from typing import Any
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Gate, GateCheck, Tier, Way
+from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
-from orchestrator.tiers.common.gate import drain, expected, fio_jobs
+from orchestrator.tiers.common.gate import drain, expected, fio_jobs, measured_checks
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
-# Emulated disks on a quiet machine were within 0.8 % in rates and 8 % in latency
-# (docs/research/DISKS.md).
-RATE_TOLERANCE_PCT = 5.0
-LATENCY_TOLERANCE_PCT = 15.0
-IOPS_BLOCK_BYTES = 4096
-_LARGE_BYTES = 262_144  # the largest request that providers count as one I/O
 _LARGE_DEPTH = 16  # 900 MB/s at 3 ms are 11 requests of 256 KiB in flight
 _FEWEST_IOS = 60  # I/Os of a rate: one more or less is then within its tolerance
 _FEWEST_TIMED_IOS = 24
 _MIB = 2**20
 _UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
 _VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
-# Share of the cap, which is then what limits: within the tolerance of a rate.
-_REACHED = 0.95
 
 
 @dataclass(frozen=True)
@@ -199,15 +191,19 @@ def _caps_hold(disk: _Measuring) -> Iterator[GateCheck]:
     """IOPS and bytes/s, as deep as it takes to reach them through the latency."""
     base = disk.base
     deep = expected.depth(base)
-    large = expected.depth(base, _LARGE_BYTES, _LARGE_DEPTH)
+    large = expected.depth(base, measured_checks.LARGE_BYTES, _LARGE_DEPTH)
     # The bucket of bytes first, together with that of I/Os: small blocks alone leave it full.
-    disk.use_up_credit(*drain.at_both_peaks_bytes(disk.tier), IOPS_BLOCK_BYTES)
+    disk.use_up_credit(
+        *drain.at_both_peaks_bytes(disk.tier), measured_checks.IOPS_BLOCK_BYTES
+    )
     jobs = disk.job("iops", _window_s(base), IODEPTH=str(deep))
-    yield from _rates(base, jobs, deep)
+    yield from measured_checks.rates(base, jobs, deep)
     # The bucket of bytes has filled again while small blocks were read.
-    disk.use_up_credit(_LARGE_BYTES)
-    jobs = disk.job("bytes", _window_s(base, _LARGE_BYTES), IODEPTH=str(large))
-    yield from _rates(base, jobs, large)
+    disk.use_up_credit(measured_checks.LARGE_BYTES)
+    jobs = disk.job(
+        "bytes", _window_s(base, measured_checks.LARGE_BYTES), IODEPTH=str(large)
+    )
+    yield from measured_checks.rates(base, jobs, large)
 
 
 def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
@@ -218,7 +214,7 @@ def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
     # A slow tier takes a pause after each request, so a short window would time only a few.
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
     alone = disk.job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
-    yield from _latency(base, alone)
+    yield from measured_checks.latencies(base, alone)
     yield from expected.tail_checks(base, alone[0])
     sync_s = disk.job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
     yield GateCheck(
@@ -230,11 +226,13 @@ def _depths(disk: _Measuring) -> Iterator[GateCheck]:
     window_s = _window_s(disk.base)
     # Shallow depths do not reach the base rate, so the disk has earned credit in between.
     if disk.effort.ladder:
-        disk.use_up_credit(IOPS_BLOCK_BYTES)
+        disk.use_up_credit(measured_checks.IOPS_BLOCK_BYTES)
     steps: list[tuple[int, Jobs]] = []
     for depth in disk.effort.ladder:
-        steps.append((depth, disk.reads_at(depth, IOPS_BLOCK_BYTES, window_s)))
-    yield from _ladder(disk.base, steps)
+        steps.append(
+            (depth, disk.reads_at(depth, measured_checks.IOPS_BLOCK_BYTES, window_s))
+        )
+    yield from measured_checks.ladder(disk.base, steps)
 
 
 def _block_sizes(disk: _Measuring) -> Iterator[GateCheck]:
@@ -242,8 +240,10 @@ def _block_sizes(disk: _Measuring) -> Iterator[GateCheck]:
     for size in disk.effort.block_bytes:
         cell = disk.reads_at(deep, size, _window_s(disk.base, size))[0]
         title = f"bandwidth, {size // 1024} KiB random read"
-        rate = _Rate("bandwidth_at_size", title, read_share=1.0)
-        yield _rate(disk.base, rate, fio_jobs.bytes_per_s(cell), size, deep)
+        rate = measured_checks.MeasuredRate("bandwidth_at_size", title, read_share=1.0)
+        yield measured_checks.rate_check(
+            disk.base, rate, fio_jobs.bytes_per_s(cell), size, deep
+        )
 
 
 def _integrity(disk: _Measuring) -> GateCheck:
@@ -264,7 +264,7 @@ def _integrity(disk: _Measuring) -> GateCheck:
     )
 
 
-def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
+def _window_s(tier: Tier, block_bytes: int = measured_checks.IOPS_BLOCK_BYTES) -> float:
     """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
     if cap:
@@ -291,156 +291,3 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------ checks
-
-
-@dataclass(frozen=True)
-class _Rate:
-    """A rate that is measured: its title, and which share of its requests are reads."""
-
-    quantity: GateQuantity
-    title: str
-    read_share: float
-
-
-_OF_JOB: Mapping[str, _Rate] = {
-    "iops-read": _Rate("iops_read", "IOPS, 4 KiB random read", 1.0),
-    "iops-write": _Rate("iops_write", "IOPS, 4 KiB random write", 0.0),
-    "iops-mixed": _Rate("iops_mixed", "IOPS, 4 KiB random mixed", 0.5),
-    "bytes-read": _Rate("bandwidth_read", "bandwidth, 256 KiB sequential read", 1.0),
-    "bytes-write": _Rate("bandwidth_write", "bandwidth, 256 KiB sequential write", 0.0),
-}
-
-
-def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
-    for job in jobs:
-        rate = _OF_JOB[job["jobname"]]
-        bytes_per_s = fio_jobs.bytes_per_s(job)
-        if rate.quantity.startswith("bandwidth"):
-            yield _rate(tier, rate, bytes_per_s, _LARGE_BYTES, depth)
-            continue
-        iops = bytes_per_s / IOPS_BLOCK_BYTES
-        yield _rate(tier, rate, iops, IOPS_BLOCK_BYTES, depth)
-
-
-def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
-    yield _median(tier, "read", "latency_read", tier.latency.read_s, jobs[0])
-    yield _median(tier, "write", "latency_write", tier.latency.write_s, jobs[0])
-
-
-def _median(
-    tier: Tier,
-    way: Way,
-    quantity: GateQuantity,
-    assumed_s: float | None,
-    job: Mapping[str, Any],
-) -> GateCheck:
-    """The median latency, judged unless its provider promises none: then it is only assumed."""
-    judged_s = expected.latency_s(tier, way)
-    check = expected.judged(
-        quantity,
-        f"median latency at queue depth 1, {way}",
-        "s",
-        judged_s,
-        fio_jobs.median_s(job, way),
-        LATENCY_TOLERANCE_PCT,
-    )
-    if judged_s is None and assumed_s is not None:
-        return replace(check, declared=assumed_s, verdict="assumed, not judged")
-    return check
-
-
-def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
-    """IOPS at each depth, for information, and the depth where the cap is reached."""
-    rates: dict[int, float] = {}
-    for depth, jobs in steps:
-        rates[depth] = fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES
-    for depth, rate in rates.items():
-        limit = f"IOPS, 4 KiB random read at queue depth {depth}"
-        yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
-    if rates:
-        yield _knee(tier, rates)
-
-
-def _knee(tier: Tier, rates: Mapping[int, float]) -> GateCheck:
-    """The depth where the cap is reached. Below the cap, IOPS = depth / latency; so the cap is
-    reached at cap × latency (Little's law). A failed check if no depth reaches it."""
-    # A tier without a cap has its knee at the highest rate that was seen.
-    cap = expected.cap_per_s(tier, IOPS_BLOCK_BYTES) or max(rates.values())
-    reaching = [depth for depth, rate in rates.items() if rate >= _REACHED * cap]
-    if not reaching:
-        deepest = max(rates)
-        limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
-        rate = _Rate("iops_at_depth", limit, read_share=1.0)
-        return _rate(tier, rate, rates[deepest], IOPS_BLOCK_BYTES, deepest)
-    latency_s = expected.latency_s(tier, "read")
-    by_law = ""
-    if latency_s:
-        by_law = f" (cap × latency: {cap * latency_s:.1f})"
-    return GateCheck(
-        f"queue depth at which reads reach the cap{by_law}",
-        "",
-        declared=None,
-        measured=float(reaching[0]),
-        tolerance_pct=None,
-        verdict="not declared",
-        quantity="depth_at_cap",
-    )
-
-
-def _rate(
-    tier: Tier, rate: _Rate, measured: float, block_bytes: int, depth: int
-) -> GateCheck:
-    """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
-    cap = expected.cap_per_s(tier, block_bytes)
-    reach = expected.reach_per_s(tier, depth, rate.read_share)
-    # Few I/Os in flight cannot reach the cap, however fast the disk: the cap is not judged.
-    if cap is not None and reach is not None and reach < _REACHED * cap:
-        return _out_of_reach(tier, rate, measured, block_bytes, depth)
-    limit = rate.title
-    unit = "bytes/s"
-    factor = block_bytes
-    if not rate.quantity.startswith("bandwidth"):
-        unit = "1/s"
-        factor = 1
-        why = expected.bound_by_bytes(tier, block_bytes)
-        if why:
-            limit = f"{limit} ({why})"
-    declared = None
-    if cap is not None:
-        declared = cap * factor
-    check = expected.judged(
-        rate.quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT
-    )
-    # A real disk may have burst credit, with which it is as fast as its peak.
-    peak_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
-    most = peak_per_s * factor * (1 + RATE_TOLERANCE_PCT / 100)
-    # An emulated disk is checked without its burst, so "faster" is a fault there.
-    bursts = tier.disk.is_real and tier.limits.burst is not None
-    if bursts and check.verdict.startswith("faster") and measured <= most:
-        return replace(check, verdict="bursting")
-    return check
-
-
-def _out_of_reach(
-    tier: Tier, rate: _Rate, measured: float, block_bytes: int, depth: int
-) -> GateCheck:
-    """A rate whose cap so many requests in flight cannot reach: it is held against what they can,
-    by the tolerance of the latency that this follows from."""
-    unit = "1/s"
-    factor = 1
-    if rate.quantity.startswith("bandwidth"):
-        unit = "bytes/s"
-        factor = block_bytes
-    cap = expected.cap_per_s(tier, block_bytes) or 0.0
-    reach = expected.reach_per_s(tier, depth, rate.read_share) or 0.0
-    why = expected.bound_by_depth(tier, depth, rate.read_share)
-    limit = f"{rate.title} ({why})"
-    check = expected.judged(
-        rate.quantity, limit, unit, reach * factor, measured, LATENCY_TOLERANCE_PCT
-    )
-    # Slower or faster than its latency allows is a fault of the disk, whatever the cap.
-    if check.verdict != "ok":
-        return check
-    return replace(
-        check, declared=cap * factor, tolerance_pct=None, verdict="not reachable"
-    )

@@ -22,7 +22,7 @@ from orchestrator.planning.recorded_disk import (
 )
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
-from orchestrator.tiers.common.gate import fio_jobs, truth_gate
+from orchestrator.tiers.common.gate import fio_jobs, measured_checks
 from orchestrator.tiers.common.gate.fio_jobs import (
     FioContainer,
     Jobs,
@@ -147,7 +147,7 @@ def _limits(
 
 def _iops(job: Mapping[str, Any]) -> float:
     """The IOPS of a job whose requests are small ones."""
-    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+    return fio_jobs.bytes_per_s(job) / measured_checks.IOPS_BLOCK_BYTES
 
 
 @dataclass(frozen=True)

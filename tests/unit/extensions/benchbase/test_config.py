@@ -10,7 +10,7 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.model import Cluster, Dataset, Workload
-from orchestrator.planning.profiles import read_workload
+from orchestrator.planning.workloads import read_workload
 from tests import ROOT, golden
 from tests.benchbase import WORKLOAD, asking, cluster
 

@@ -26,7 +26,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import data_sizes, owners, profiles, sizes
+from orchestrator.planning import data_sizes, owners, sizes, workloads
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -42,7 +42,7 @@ GENERATED = (
 
 def shipped(name: str, **options: Any) -> Workload:
     text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
-    load = profiles.read_workload(f"hdfs-{name}", text, "smoke")
+    load = workloads.read_workload(f"hdfs-{name}", text, "smoke")
     return load_generators.bind(
         replace(load, options={**load.options, **options}), None
     )
