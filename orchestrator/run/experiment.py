@@ -37,6 +37,7 @@ from orchestrator.run import (
     observed,
     recording,
 )
+from orchestrator.run.gate_taking import GateTaker
 from orchestrator.run.gates import Gates
 from orchestrator.run.live_events import (
     CampaignBegins,
@@ -93,7 +94,8 @@ def execute(
         )
         # Gates are saved at each gate, so that a program that is killed loses none.
         keep = partial(store.save_gates, folder)
-        gates = Gates(parts.tiers, world, schedule, keep, before=campaign.gates)
+        taker = GateTaker(parts.tiers, world)
+        gates = Gates(taker, world, schedule, keep, campaign.gates)
         setbacks = Setbacks(schedule, world, left_behind)
         for run in _all_runs(schedule, parts, world, gates, setbacks, hear):
             # Asked now, because a plan may have grown after what was its last run.

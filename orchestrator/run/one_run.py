@@ -17,7 +17,7 @@ from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import paces
 from orchestrator.powers import NETWORK_OF
 from orchestrator.run import datasets, recording, several_clients
-from orchestrator.run.gates import require_passed
+from orchestrator.run.gate_refusals import require_passed
 from orchestrator.run.kept_data import disk_sizes
 from orchestrator.run.live_events import NodesWatched
 from orchestrator.run.measuring import lift_limits, measure

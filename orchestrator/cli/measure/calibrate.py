@@ -43,7 +43,7 @@ def disk_check(
     from orchestrator.design.factors import EXISTING
     from orchestrator.design.used_profiles import on_nodes
     from orchestrator.planning import notes
-    from orchestrator.run.gates import Gates
+    from orchestrator.run.gate_taking import GateTaker
 
     profile = platform_choice.placed(app, profile_name, scale=scale)
     tier = on_nodes(profile, profile.cluster.nodes).tier
@@ -60,5 +60,5 @@ def disk_check(
         mechanisms = app.parts(world.platform).tiers
         # What a tier cannot have here is refused before fio's three minutes.
         mechanisms[tier.disk.enforcement].check(tier, world)
-        gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
-        return gates.measure(tier, thorough, drain)
+        taker = GateTaker(mechanisms, world)
+        return taker.take(tier, profile.cluster.nodes, thorough=thorough, drain=drain)

@@ -20,7 +20,9 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets
-from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.gate_refusals import require_passed
+from orchestrator.run.gate_taking import GateTaker
+from orchestrator.run.gates import Gates
 from orchestrator.run.kept_gates import MAX_AGE_S
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import store, unfinished_runs
@@ -64,7 +66,11 @@ def take(
     """The gate as a new campaign gets it."""
     mechanism = Kept(Log(), True, verdict)
     mechanism.image = image
-    return Gates({"emulated": mechanism}, world).of(tier)
+    return GateTaker({"emulated": mechanism}, world).take(tier, 1, may_be_kept=True)
+
+
+def keep_nowhere(_gates: Sequence[Gate]) -> None:
+    """A campaign without a folder."""
 
 
 def test_a_gate_is_used_again(world: World) -> None:
@@ -179,7 +185,8 @@ def gate_elsewhere(
     """The gate as a new campaign on these machines gets it, and where it was taken now."""
     there = replace(world, root=ROOT, platform=Machines(machines))
     mechanism = OnMachines(Log(), slow)
-    return Gates({"emulated": mechanism}, there, nodes=nodes).of(TIER), mechanism.places
+    taker = GateTaker({"emulated": mechanism}, there)
+    return taker.take(TIER, nodes, may_be_kept=True), mechanism.places
 
 
 def test_each_machine_has_a_gate_of_its_own_and_keeps_it(world: World) -> None:
@@ -209,7 +216,9 @@ def test_a_tier_is_gated_for_the_nodes_that_have_its_disks(world: World) -> None
     schedule = Schedule(plan, world.cache, (), world.progress.warn, set())
     there = replace(world, root=ROOT, platform=Machines(("vm1", "vm2")))
     mechanism = OnMachines(Log())
-    gates = Gates({"emulated": mechanism}, there, schedule)
+    gates = Gates(
+        GateTaker({"emulated": mechanism}, there), there, schedule, keep_nowhere
+    )
     gates.of(small.tier)
     assert mechanism.places == ["node-1"]
     gates.of(large.tier)
@@ -234,7 +243,10 @@ def test_one_gate_holds_for_the_most_nodes_of_all_that_use_its_disks(
     schedule = Schedule(plan, world.cache, (), world.progress.warn, set())
     there = replace(world, root=ROOT, platform=Machines(("vm1", "vm2")))
     mechanism = OnMachines(Log())
-    Gates({"emulated": mechanism}, there, schedule).of(tier)
+    gates = Gates(
+        GateTaker({"emulated": mechanism}, there), there, schedule, keep_nowhere
+    )
+    gates.of(tier)
     assert mechanism.places == ["node-1", "node-2"]
 
 
@@ -279,7 +291,8 @@ def test_a_gate_is_not_kept_where_the_disk_of_its_files_is_not_seen(
 
 def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> None:
     log = Log()
-    failed = Gates({"emulated": Kept(log, True, "slow")}, world).of(TIER)
+    taker = GateTaker({"emulated": Kept(log, True, "slow")}, world)
+    failed = taker.take(TIER, 1, may_be_kept=True)
     assert not failed.passed and log.words == ["gate of premium"] * 3
     assert not take(world).reused
 
@@ -293,7 +306,8 @@ def test_a_kept_gate_that_cannot_be_read_is_taken_anew(world: World) -> None:
 
 def test_a_real_disk_is_always_measured(world: World) -> None:
     for _ in range(2):
-        assert not Gates({"emulated": FakeTier(Log(), False)}, world).of(TIER).reused
+        taker = GateTaker({"emulated": FakeTier(Log(), False)}, world)
+        assert not taker.take(TIER, 1, may_be_kept=True).reused
     assert not any(world.cache.glob("*/*.json"))
 
 

@@ -1,0 +1,59 @@
+"""Why nothing is measured on a disk: its gate did not pass."""
+
+from collections.abc import Iterator
+
+from orchestrator import errors
+from orchestrator.run import busy_machines
+from orchestrator.tier import Gate
+from orchestrator.units import format_quantity
+
+
+def require_passed(gate: Gate) -> None:
+    """GateError if the disk is not what its tier declares, or this machine was too busy to tell."""
+    if gate.passed:
+        return
+    misses = "; ".join(_misses(gate))
+    busy = " and ".join(busy_machines.reasons(gate))
+    # A good disk can fail on a busy machine, so there the advice is another one.
+    if busy:
+        raise _busy_machine(gate.tier, misses, busy)
+    raise _another_disk(gate.tier, misses)
+
+
+def _busy_machine(tier: str, misses: str, busy: str) -> errors.GateError:
+    return errors.GateError(
+        f"the disk of {tier} is not what the tier declares: {misses}. "
+        f"This machine was busy during the check: {busy}",
+        advice=(
+            "stop other programs on this machine and try again; on a busy "
+            "machine a good disk can fail"
+        ),
+    )
+
+
+def _another_disk(tier: str, misses: str) -> errors.GateError:
+    return errors.GateError(
+        f"the disk of {tier} is not what the tier declares: {misses}",
+        advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
+    )
+
+
+def _misses(gate: Gate) -> Iterator[str]:
+    """What is wrong, disk by disk where the tier names several."""
+    limits_of_disks: dict[str, list[str]] = {}
+    for check in gate.checks:
+        if check.passed:
+            continue
+        measured = f"measured {format_quantity(check.measured, check.unit)}"
+        if check.declared is not None:
+            measured += f", declared {format_quantity(check.declared, check.unit)}"
+        if not check.disk:
+            yield f"{check.limit} {check.verdict}: {measured}"
+            continue
+        is_wrong = f"is {check.verdict}"
+        if check.verdict == "failed":
+            is_wrong = "failed"
+        limits = limits_of_disks.setdefault(f"{check.disk} {is_wrong}", [])
+        limits.append(f"{check.limit} {measured}")
+    for disk_is_wrong, limits in limits_of_disks.items():
+        yield f"{disk_is_wrong}: {', '.join(limits)}"
