@@ -39,31 +39,41 @@ class _MeasuredDisk:
         return matrix_laws.ceilings(self.rows, "iops")["all"]
 
     @property
-    def limits_in_words(self) -> str:
-        """`premium-v2 carries 3,000 IOPS and 125 MB/s for 20.07 USD a month a disk`."""
-        bytes_per_s = matrix_laws.ceilings(self.rows, "bytes_per_s")["all"]
-        most_iops = disk_ceilings.bound(self.iops, "IOPS")
-        most_bytes = disk_ceilings.bound(bytes_per_s, "bytes/s")
-        carries = f"{self.profile.name} carries {most_iops} and {most_bytes}"
-        return f"{carries}{self._price_in_words}"
-
-    @property
-    def _price_in_words(self) -> str:
+    def limit_in_words(self) -> str:
+        """`premium-v2 carries 3,000 IOPS for 20.07 USD a month`: what a headline has room for."""
+        text = f"{self.profile.name} carries {disk_ceilings.bound(self.iops, 'IOPS')}"
         price = self.profile.tier.price
         if price is None:
-            return " (price not known)"
+            return text
+        return f"{text} for {phrases.money(price.monthly, price.currency)} a month"
+
+    @property
+    def bandwidth_in_words(self) -> str:
+        """`125 MB/s on premium-v2`."""
+        ceiling = matrix_laws.ceilings(self.rows, "bytes_per_s")["all"]
+        return f"{disk_ceilings.bound(ceiling, 'bytes/s')} on {self.profile.name}"
+
+    @property
+    def price_in_words(self) -> str:
+        """`20.07 USD a month a disk (list price, not verified)`; empty without a price."""
+        price = self.profile.tier.price
+        if price is None:
+            return ""
         # The price of a tier is that of all disks that are striped to one.
         disks = "a disk"
         if self.profile.tier.count > 1:
             disks = f"for its {self.profile.tier.count} striped disks"
-        words = f" for {phrases.money(price.monthly, price.currency)} a month {disks}"
+        amount = phrases.money(price.monthly, price.currency)
+        words = f"{self.profile.name} costs {amount} a month {disks}"
         if price.verified is False:
-            return f"{words} (list price, {phrases.NOT_VERIFIED})"
-        return words
+            words = f"{words} (list price, {phrases.NOT_VERIFIED})"
+        if not self.price_of_iops:
+            return words
+        return f"{words}, {self.price_of_iops}"
 
     @property
     def price_of_iops(self) -> str:
-        """`premium-v2 costs 6.69 USD a month per 1,000 IOPS measured`; empty without a price."""
+        """`6.69 USD per 1,000 IOPS measured`; empty without a price."""
         price = self.profile.tier.price
         if price is None or self.iops.value <= 0:
             return ""
@@ -73,9 +83,7 @@ class _MeasuredDisk:
         # There may be more IOPS than were reached, so the price of each is at most that.
         if not self.iops.reached:
             bound = "at most "
-        return (
-            f"{self.profile.name} costs {bound}{amount} a month per 1,000 IOPS measured"
-        )
+        return f"{bound}{amount} per 1,000 IOPS measured"
 
     @property
     def latency_alone(self) -> str:
@@ -133,22 +141,44 @@ def _brief(
     untested: Sequence[Untested],
     command: str,
 ) -> Brief:
-    limits: list[str] = []
+    bandwidths: list[str] = []
     prices: list[str] = []
     latencies: list[str] = []
     for disk in disks:
-        limits.append(disk.limits_in_words)
-        prices.append(disk.price_of_iops)
+        bandwidths.append(disk.bandwidth_in_words)
         latencies.append(disk.latency_alone)
+        if disk.price_in_words:
+            prices.append(disk.price_in_words)
+    what, further = _iops_in_words(disks)
+    bandwidth = f"fio found these limits, and {units.listed(bandwidths)}"
     return Brief(
-        "; ".join(limits),
-        f"fio found these limits; the lightest I/O took {units.listed(latencies)}.",
+        what,
+        f"{further}{bandwidth}; the lightest I/O took {units.listed(latencies)}.",
         # No surer than of the disk that was measured the fewest times.
         _how_sure(asked, min(disk.runs for disk in disks)),
         _not_tested(asked, untested),
-        phrases.closed("; ".join(filter(None, prices))),
+        phrases.closed("; ".join(prices)),
         f"Which disk is enough depends on the database: measure it with `{command}`.",
     )
+
+
+_MOST_IN_HEADLINE = 2
+
+
+def _iops_in_words(disks: Sequence[_MeasuredDisk]) -> tuple[str, str]:
+    """The IOPS of the disks as the first line, and what it has no room for."""
+    texts = [disk.limit_in_words for disk in disks]
+    if len(disks) <= _MOST_IN_HEADLINE:
+        return "; ".join(texts), ""
+    most = max(disks, key=_most_iops)
+    return (
+        f"{most.limit_in_words}, the most of {len(disks)} disks",
+        f"{'; '.join(texts)}. ",
+    )
+
+
+def _most_iops(disk: _MeasuredDisk) -> float:
+    return disk.iops.value
 
 
 def _not_tested(asked: Asked, untested: Sequence[Untested]) -> str:

@@ -6,9 +6,10 @@ from orchestrator import units
 from orchestrator.analysis.answers.observation_words import (
     caps_in_words,
     percent_in_words,
-    specified,
+    row_in_words,
+    shapes_in_words,
 )
-from orchestrator.analysis.answers.phrases import money, sentence
+from orchestrator.analysis.answers.phrases import closed, money, sentence
 from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
 from orchestrator.analysis.observed.answered_observation import AnsweredObservation
 
@@ -29,7 +30,12 @@ def observation_brief(
     what = headline or "no disk is known to have carried this load"
     if bought:
         what = f"worth measuring: {_named(bought)}"
-        why = f"{_whose_cheapest(parts)} that would have carried what was read{_shapes(bought)}."
+        cheapest = _whose_cheapest(parts)
+        shapes = shapes_in_words([purchase.tier for purchase in bought])
+        why = f"{cheapest} that would have carried what was read"
+        if shapes:
+            why = f"{why}: {shapes}"
+        why = closed(why)
     elif observed.apart_s:
         apart = units.format_seconds(round(observed.apart_s, 2))
         why = f"A disk is at its cap for seconds, and these are sums of {apart}."
@@ -54,13 +60,11 @@ _MEASURE = (
 
 
 def _named(bought: Sequence[DisksToBuy]) -> str:
-    """`aws/gp3 for 40.00 USD and azure/P30 for 135.17 USD a month a node`. The shape of one disk
-    stands with it; that of several is in the reason."""
+    """`aws/gp3 for 40.00 USD and azure/P30 for 135.17 USD a month a node`; shapes are in the
+    reason."""
     texts: list[str] = []
     for purchase in bought:
-        name = specified(purchase.tier)
-        if len(bought) > 1:
-            name = _row_of(purchase)
+        name = row_in_words(purchase.tier)
         if purchase.price is not None:
             cost = money(purchase.price.amount, purchase.price.currency)
             name = f"{name} for {cost}"
@@ -68,25 +72,6 @@ def _named(bought: Sequence[DisksToBuy]) -> str:
     if bought[-1].price is None:
         return units.listed(texts)
     return f"{units.listed(texts)} a month a node"
-
-
-def _row_of(purchase: DisksToBuy) -> str:
-    """`aws/gp3`, of `aws/gp3: size=500GiB, iops=3000`."""
-    row, _, _ = purchase.tier.partition(":")
-    return row
-
-
-def _shapes(bought: Sequence[DisksToBuy]) -> str:
-    """Chosen sizes and limits of several disks whose catalog rows leave them open; else empty."""
-    if len(bought) == 1:
-        return ""
-    shapes: list[str] = []
-    for purchase in bought:
-        if ":" in purchase.tier:
-            shapes.append(specified(purchase.tier))
-    if not shapes:
-        return ""
-    return f": {units.listed(shapes)}"
 
 
 def _why_none(observed: AnsweredObservation) -> str:

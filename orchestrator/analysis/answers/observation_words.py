@@ -21,9 +21,39 @@ def specified(disk: str) -> str:
     data, _, log = disk.partition(LOG_DISK_SIGN)
     if log:
         return f"{specified(data)}, log on {specified(log)}"
-    row, _, written = disk.partition(":")
+    row, _, _ = disk.partition(":")
+    shape = _shape(disk)
+    if not shape:
+        return row
+    return f"{row} ({shape})"
+
+
+def row_in_words(disk: str) -> str:
+    """`aws/gp3`, or `azure/P15, log on azure/P4`: what a headline has room for."""
+    data, _, log = disk.partition(LOG_DISK_SIGN)
+    row, _, _ = data.partition(":")
+    if log:
+        return f"{row}, log on {row_in_words(log)}"
+    return row
+
+
+def shapes_in_words(disks: Sequence[str]) -> str:
+    """Chosen sizes and limits of disks whose catalog rows leave them open, each once: `250 GiB,
+    3,000 IOPS` of one; of several, or of a layout with a log's disk, behind their names."""
+    if len(disks) == 1 and LOG_DISK_SIGN not in disks[0]:
+        return _shape(disks[0])
+    texts: dict[str, None] = {}
+    for disk in disks:
+        if ":" in disk:
+            texts[specified(disk)] = None
+    return units.listed([*texts])
+
+
+def _shape(disk: str) -> str:
+    """`2 × 250 GiB, 3,000 IOPS, 125 MiB/s`; empty for a row that leaves nothing open."""
+    _, _, written = disk.partition(":")
     if not written:
-        return disk
+        return ""
     values = _parameters(written)
     size = values.pop("size", "")
     count = values.pop("count", "1")
@@ -35,7 +65,7 @@ def specified(disk: str) -> str:
         if key == "iops" and value.isdigit():
             value = f"{int(value):,} IOPS"
         texts.append(value)
-    return f"{row} ({', '.join(text for text in texts if text)})"
+    return ", ".join(text for text in texts if text)
 
 
 def _parameters(written: str) -> dict[str, str]:

@@ -8,7 +8,10 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.observation_words import (
+    row_in_words,
+    shapes_in_words,
+)
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
@@ -204,7 +207,13 @@ def _brief(
         if len(chosen) == 1:
             disks = "The cheapest that is"
             figures = f", with {units.listed(_figures_in_words(chosen[0]))}"
-        why = f"{disks} predicted to meet {units.listed(list(slo))}{figures}."
+        why = f"{disks} predicted to meet {units.listed(list(slo))}{figures}"
+        tiers: list[str] = []
+        for prediction in chosen:
+            tiers.append(prediction.tier)
+        shapes = shapes_in_words(tiers)
+        if shapes:
+            why = f"{why}: {shapes}"
         next_step = "Measure in a campaign: with `-o md` this command prints how."
     how_sure = "Predicted, not measured."
     chances: list[str] = []
@@ -281,7 +290,7 @@ def priced_in_words(prediction: Prediction) -> str:
 def _priced(prediction: Prediction, own_machine: str | None) -> str:
     """`azure/P30 for 405.51 USD a month`, or `azure/P30 with Standard_D16s_v5 for …` where the
     machine is not the run's. None: machines are not told."""
-    disk = specified(prediction.tier)
+    disk = row_in_words(prediction.tier)
     _, _, machine = prediction.machine.partition("/")
     if machine and own_machine is not None and prediction.machine != own_machine:
         disk = f"{disk} with {machine}"

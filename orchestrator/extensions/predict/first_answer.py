@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator import units
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.observation_words import (
+    shapes_in_words,
+    specified,
+)
 from orchestrator.analysis.answers.record import Answer, Brief
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.extensions.predict import answer
@@ -125,6 +128,14 @@ def _is_of_one(predictions: Sequence[Prediction]) -> bool:
 def _why(
     cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
 ) -> Iterator[str]:
+    tiers: list[str] = []
+    for choice in chosen:
+        tiers.append(choice.cheapest.tier)
+    shapes = shapes_in_words(tiers)
+    if shapes and len(chosen) == 1:
+        yield f"It has {shapes}."
+    elif shapes:
+        yield f"They are {shapes}."
     for choice in chosen:
         if not _is_of_one(predictions):
             yield _against_the_fastest(cell, choice)

@@ -27,6 +27,7 @@ from orchestrator.analysis.observed.answered_observation import (
 )
 from orchestrator.report.blocks import (
     Block,
+    Cell,
     Chart,
     Charts,
     Code,
@@ -57,7 +58,8 @@ _ALL_COLUMNS = (
     "Least credit",
     "Remark",
 )
-_FIRST_COLUMNS = ("Disk", "A month", "Answer", _WAITS, _QUEUES, _SLACK, "Cap")
+_AT_CAP = "At its cap"
+_FIRST_COLUMNS = ("Disk", "A month", "Answer", _AT_CAP)
 _SHOWN_AT_A_STRIP = ("Answer", _WAITS, _QUEUES, _SLACK, "Cap")
 _COLUMNS_OF_WORDS = ("Disk", "Answer", "Cap", "Remark")
 _HOUR_MS = 3_600_000
@@ -87,7 +89,7 @@ def document(
         status_text=" ".join(answer.sureness.details),
         stamps=tuple(_stamps(answer)),
         answers=tuple(_shown(part, answer) for part in answer.parts),
-        verdicts=_table(_first_rows(observed), _FIRST_COLUMNS, ()),
+        verdicts=_first_table(observed),
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
         named_disks=named_disks(answer),
@@ -111,7 +113,7 @@ def _sections(
 def _ticket(observed: AnsweredObservation, answer: Answer, command: str) -> Section:
     # A ticket is read apart from the page, so it names the time and the disks.
     about = Paragraph(_subtitle(observed), "Observation")
-    table = _table(_first_rows(observed), _FIRST_COLUMNS, ())
+    table = _first_table(observed)
     commands: list[str] = []
     if command:
         commands.append(command)
@@ -210,7 +212,32 @@ def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
     return worth or observed.answers[:_FEW]
 
 
-# ------------------------------------------------------------------ the table
+# ------------------------------------------------------------------ the tables
+
+
+def _first_table(observed: AnsweredObservation) -> Table:
+    """What the answer goes by; as narrow as a telephone."""
+    rows: list[Row] = []
+    for candidate in _first_rows(observed):
+        cap = candidate.on.binding
+        row: dict[str, Cell | str] = {"Disk": specified(candidate.purchase.name)}
+        row["A month"] = observation.price_in_words(candidate)
+        row["Answer"] = candidate.word
+        row[_AT_CAP] = Cell(_with_slack(candidate), detail=cap)
+        rows.append(row)
+    about = (
+        f"{_AT_CAP}: share of the seconds, of the disk with the most load. It is a range, from "
+        "30 % less load to 10 % more: a database asks another disk for up to a tenth more, and for "
+        "less where users wait. Below it stands which cap. `Every disk` has all figures."
+    )
+    return table_of(rows, ("Disk", "Answer"), (about,), _FIRST_COLUMNS)
+
+
+def _with_slack(candidate: CandidateAnswer) -> str:
+    """The share of the time at the cap by which the answer goes, because another disk is not asked
+    for the very same load."""
+    slack = (candidate.on.less, candidate.on.more)
+    return band_in_words(slack, candidate.at_least)
 
 
 def _table(
@@ -243,14 +270,12 @@ def _row(candidate: CandidateAnswer) -> dict[str, str]:
     """Column's title → what stands there."""
     on_disk = candidate.on
     at_least = candidate.at_least
-    slack = (on_disk.less, on_disk.more)
     row = {"Disk": observation.disk_in_words(candidate)}
     row["A month"] = observation.price_in_words(candidate)
     row["Answer"] = candidate.word
     row[_WAITS] = band_in_words(on_disk.waits, at_least)
     row[_QUEUES] = band_in_words(on_disk.queues, at_least)
-    # The answer uses this column, because another disk is not asked for the very same load.
-    row[_SLACK] = band_in_words(slack, at_least)
+    row[_SLACK] = _with_slack(candidate)
     # It is empty where the load never comes to a cap.
     row["Cap"] = on_disk.binding or UNKNOWN
     row["Least credit"] = _least_credit(candidate)

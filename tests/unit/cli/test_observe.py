@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.observation_words import row_in_words
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.rate_caps import RateCap
@@ -654,7 +654,7 @@ def test_all_forms_and_the_list_give_the_same_answer(
         assert what in text, form
     assert tierbench(an_app(tmp_path), *words, "-o", "name") == EXIT_DONE
     (name,) = capfd.readouterr().out.splitlines()
-    assert specified(name) in what
+    assert row_in_words(name) in what
     assert project_files.bought(ROOT, name)[1], "it is a row of the catalog"
     listing = ("history", "--results", str(tmp_path), "-o", "json")
     assert tierbench(an_app(tmp_path), *listing) == EXIT_DONE

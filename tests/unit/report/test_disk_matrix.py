@@ -83,8 +83,10 @@ def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) ->
     brief = arrange(campaign, judge(campaign)).brief
     for name in ("premium", "ultra"):
         assert f"{name} carries at least " in brief.what
-        assert f"{name} costs at most " in brief.price
-    assert brief.what.count("for 20.07 USD a month a disk") == 2
+        assert f"{name} costs " in brief.price and " on " + name in brief.why
+    assert brief.what.count("for 20.07 USD a month") == 2
+    assert len(brief.what) <= 110, "a telephone has four lines for it"
+    assert brief.price.count("costs 20.07 USD a month a disk") == 2
     assert "per 1,000 IOPS" in brief.price
     assert "open" not in brief.how_sure and brief.how_sure == "Measured once by fio."
     assert brief.not_tested.startswith("A database on them")
