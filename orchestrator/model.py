@@ -292,6 +292,7 @@ CLIENT = "client"  # the name of a run's only client; of several: "client-1", �
 NODE_EXPORTER = "node-exporter"
 DISK_DEVICE = "disk-device"
 PRESSURE = "node-exporter-pressure"
+DISK_ACCOUNT = "disk-account"
 
 
 @dataclass(frozen=True)
@@ -307,7 +308,8 @@ class Node:
     device: str | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
-    # Sources of counters over HTTP → their base URL; as DISK_DEVICE, the device of its data.
+    # Sources of counters over HTTP → their base URL; as DISK_DEVICE, the device of its data; as
+    # DISK_ACCOUNT, the file on its machine in which an emulated disk counts.
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
     # The device of its WAL, if that is another one.

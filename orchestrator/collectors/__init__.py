@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
+from orchestrator.collectors.disk_account import DiskAccountCollector
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.collectors.ebs import EbsCollector
 from orchestrator.collectors.machine import MachineCollector
@@ -35,6 +36,7 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
     return (
         CgroupCollector(where),
         DiskCollector(where),
+        DiskAccountCollector(where),
         EbsCollector(where),
         MachineCollector(where),
         NetworkCollector(where),

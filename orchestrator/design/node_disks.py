@@ -1,4 +1,4 @@
-"""The real disks of a tier: their keys checked against the cluster, and a disk for each node."""
+"""Disks of nodes: their names, and the real ones of a tier, checked against the cluster."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,6 +6,11 @@ from dataclasses import replace
 from orchestrator.errors import UsageError
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
+
+# The server of an emulated disk is called so, and then as its disk: `disk-node-1`. That of a node's
+# WAL ends so: `disk-node-1-wal`.
+DISK_SERVER = "disk-"
+WAL_DISK = "-wal"
 
 
 def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.design import latency_quantiles
+from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
@@ -245,6 +246,6 @@ def _server_of(node: str, disks: Disks) -> str:
     """The container that serves the disk of a node."""
     for volume in disks.volumes:
         server = volume.server
-        if server and server.container and server.name == f"disk-{node}":
+        if server and server.container and server.name == f"{DISK_SERVER}{node}":
             return server.container
     raise RunError(f"no emulated disk of {node} is served")

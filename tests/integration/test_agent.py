@@ -188,6 +188,8 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
         measurement.metric for measurement in telemetry_metrics.telemetry_of(run)
     }
     assert figures >= {"cpu_pct", "disk_iops", "host_cpu_pct", "client_cpu_pct"}
+    counted = run.telemetry.by_second["held_back_pct"]
+    assert counted.notna().any(), "the disk's own account of each second"
     (disk,) = run.record.facts["disks"].values()
     assert disk["read"]["apart_pct"] < 1, (
         "the kernel's counts are those of this very moment"

@@ -91,6 +91,10 @@ def test_a_slow_disk_to_a_report(tmp_path: Path) -> None:
     assert window and part["slow_s"] == pytest.approx(window.start_s + 6, abs=0.5)
     assert part["back_s"] - part["slow_s"] == pytest.approx(3, abs=1)
     assert part["enforced"]["stall_s"] == 3 and part["restored"]["stall_s"] == 0
+    # Limits and stall held I/Os back: the disk's own account of each second says so, too.
+    seconds = run.telemetry.by_second
+    of_slow = seconds[seconds["node"].astype(str) == "node-3"]
+    assert of_slow["held_back_pct"].max() > 20
     figures = {(m.metric, m.scope): m.value for m in record.measurements}
     # A commit waits for one of two standbys, and the other is not slow.
     assert figures["throughput_per_s", "before_slow"] > 0

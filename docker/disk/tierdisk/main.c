@@ -11,13 +11,15 @@
  *
  * Files: limits (what is declared), throttle and bucket (when a request may start), latency (how
  * long it takes), turn (when it is answered), shared (limits of several disks), image, fuse_file,
- * control (questions), overhead (what the kernel adds), loops; clock, lock, die.
+ * control (questions), account (counters in a file), overhead (what the kernel adds), loops; clock,
+ * lock, die.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "control.h"
 #include "die.h"
 #include "fuse_file.h"
@@ -27,14 +29,15 @@
 #include "shared.h"
 #include "turn.h"
 
-#define VERSION "11"
+#define VERSION "12"
 #define EXIT_REFUSED 64
 
 static const char USAGE[] =
-    "usage: tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET "
-    "[name=value]...\n"
+    "usage: tierdisk serve [--over IMAGE] [--shared FILE] [--account FILE] IMAGE MOUNTPOINT "
+    "SOCKET [name=value]...\n"
     "                 over: what was not written is read from there, which stays as it is\n"
     "                 shared: where disks keep what they have used of limits of all together\n"
+    "                 account: where the disk keeps for how long its limits held requests back\n"
     "       tierdisk ask SOCKET limits | stats | set name=value...\n"
     "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
@@ -69,12 +72,13 @@ static const char *option(const char *name, int *argc, char ***argv)
     return (*argv)[-1];
 }
 
-/* tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET [name=value]...: until a
- * signal ends it. */
+/* tierdisk serve [--over IMAGE] [--shared FILE] [--account FILE] IMAGE MOUNTPOINT SOCKET
+ * [name=value]...: until a signal ends it. */
 static int serve(int argc, char **argv)
 {
     const char *base_path = option("--over", &argc, &argv);
     const char *shared_path = option("--shared", &argc, &argv);
+    const char *account_path = option("--account", &argc, &argv);
     if (argc < 3)
         die("%s", USAGE);
     const char *image_path = argv[0], *mountpoint = argv[1], *socket_path = argv[2];
@@ -88,6 +92,8 @@ static int serve(int argc, char **argv)
      * fewer. Needs CAP_SYS_RESOURCE; `stats` says whether it was had. */
     disk.io_flusher = !prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
     answer_questions(socket_path);
+    if (account_path)
+        keep_account(account_path);
     int exit_code = serve_file(mountpoint);
     unlink(socket_path);
     return exit_code;

@@ -29,7 +29,16 @@ MOST_LINES = 60
 _LOW, _MEDIAN, _HIGH = 0.1, 0.5, 0.9
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
-_SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
+_SECONDS = [
+    "time_s",
+    "node",
+    "phase",
+    "cpus",
+    "disk_iops",
+    "disk_bytes_per_s",
+    "held_back_pct",
+    "limit",
+]
 _LABELS = ["line", "tier", "run", "seconds"]
 _RATES = [*_LABELS, "node", "phase"]
 _JOINED = ["time_s", "phase", "node", "line", "tier", "run", "seconds"]

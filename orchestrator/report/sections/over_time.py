@@ -33,6 +33,9 @@ _DISKS = (
     Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
     Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
+_HELD_BACK = Measure(
+    "held_back_pct", "held-back", "Held back by the disk's limits, as it counts", "%"
+)
 _CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
@@ -124,6 +127,7 @@ def _measured(runs: Runs) -> Iterator[tuple[Measure, Series]]:
         yield measure, runs.of_interval(measure.metric)
     for measure in _DISKS:
         yield measure, runs.of_disk(measure.metric)
+    yield _HELD_BACK, runs.of_disk(_HELD_BACK.metric)
     yield _CPU, runs.of_cpu()
 
 

@@ -19,6 +19,7 @@ _BAND = 6
 _LIMITS = {
     "IOPS cap": "#882255",
     "bandwidth cap": "#DDCC77",
+    "disk limits, counted": "#CC6677",
     "node CPU": "#332288",
 }
 _NO_STRIP = pd.DataFrame({"tier": [], "limit": []})

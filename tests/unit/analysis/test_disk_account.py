@@ -72,6 +72,10 @@ def test_what_the_disk_counted_is_in_the_text_of_a_bottleneck() -> None:
         ({**AT_CAP, "held_back_pct": 60.0}, "held I/Os back for 60 % of their time."),
         ({**AT_CAP, "held_back_pct": 104.0}, "held I/Os back for 100 % of their time."),
         (
+            {**AT_CAP, "held_back_pct": 60.0, "time_held_back_pct": 8.0},
+            "held I/Os back for 60 % of their time, in 8 % of the seconds.",
+        ),
+        (
             {**AT_CAP, "held_back_pct": 2.0},
             "for 2 % of their time. So no cap is named.",
         ),

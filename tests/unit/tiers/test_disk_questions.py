@@ -8,9 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shutil
 import socket
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -18,24 +16,12 @@ from typing import Any
 
 import pytest
 
-from tests import ROOT
-
-NAMES = (
-    *("bucket", "clock", "control", "die", "latency", "limits", "lock"),
-    *("shared", "throttle", "turn"),
-)
-SOURCES = [ROOT / "docker/disk/tierdisk" / f"{name}.c" for name in NAMES]
+from tests.disk_programs import SERVING, Turn, built
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler here")
-    made = tmp_path_factory.mktemp("control") / "control.so"
-    argv = [compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(made)]
-    subprocess.run([*argv, *map(str, SOURCES), "-lm", "-lpthread"], check=True)
-    return made
+    return built(SERVING, tmp_path_factory.mktemp("control"))
 
 
 @pytest.fixture
@@ -46,20 +32,6 @@ def server(library: Path, tmp_path: Path) -> Path:
     disk.begin_disk(ctypes.byref(ctypes.c_byte.in_dll(disk, "DEFAULT_LIMITS")))
     disk.answer_questions(str(place).encode())
     return place
-
-
-class Turn(ctypes.Structure):
-    """As `struct turn` of turn.h."""
-
-    _fields_ = (
-        ("direction", ctypes.c_int),
-        ("sleep_class", ctypes.c_int),
-        ("is_timed", ctypes.c_bool),
-        ("came_ns", ctypes.c_int64),
-        ("due_ns", ctypes.c_int64),
-        ("let_in_ns", ctypes.c_int64),
-        ("early_ns", ctypes.c_int64),
-    )
 
 
 @pytest.fixture

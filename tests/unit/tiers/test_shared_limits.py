@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
+from tests.disk_programs import built
 
 DISK = ROOT / "docker/disk"
 NAMES = ("shared", "bucket", "limits", "lock", "die")
-SOURCES = [DISK / "tierdisk" / f"{name}.c" for name in NAMES]
 ROOM = 4096  # more than struct limits has
 RATE = 1000  # I/Os a second
 SERVER = """
@@ -33,13 +33,7 @@ sys.stdin.read()
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler here")
-    made = tmp_path_factory.mktemp("shared") / "shared.so"
-    argv = [compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(made)]
-    subprocess.run([*argv, *map(str, SOURCES), "-lm"], check=True)
-    return made
+    return built(NAMES, tmp_path_factory.mktemp("shared"))
 
 
 @contextmanager

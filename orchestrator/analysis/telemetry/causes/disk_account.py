@@ -36,7 +36,11 @@ def _of_emulated(
     counted = percent(min(held_back_pct, 100.0))
     used_pct = signs.nearest_cap(values)
     if held_back_pct >= disk_cap_use.HELD_BACK_PCT:
-        text = f" By the disk's own count its limits held I/Os back for {counted} of their time."
+        when = ""
+        if values.time_held_back_pct is not None:
+            when = f", in {percent(values.time_held_back_pct)} of the seconds"
+        held_back = f"its limits held I/Os back for {counted} of their time{when}"
+        text = f" By the disk's own count {held_back}."
         if used_pct < CAP_PCT:
             used = percent(used_pct)
             text += f" Its median second used {used} of a cap: I/Os came in bursts."

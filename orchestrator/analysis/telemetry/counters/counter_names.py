@@ -8,6 +8,8 @@ Names of counters end in `_total`; gauges do not. Collectors write
 - per device, under its database node's name: the counters `disk_…` below, disk_flushes_total, and
   the gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has one
   of its own
+- per database node with an emulated disk: for how long its limits held I/Os back, and how long
+  these took in all, both as its server counts; the same with `wal_` before them
 - per database node whose device is an EBS volume: for how long demand was above a limit of the
   volume, or of its machine (`instance`)
 - per node of role "host": its CPU and its pressure (pressure_{cpu,io,memory}_some_seconds_total);
@@ -29,6 +31,8 @@ WAL_READ_BYTES = "wal_disk_read_bytes_total"
 WAL_WRITTEN_BYTES = "wal_disk_written_bytes_total"
 WAL_READ_SECONDS = "wal_disk_read_seconds_total"
 WAL_WRITE_SECONDS = "wal_disk_write_seconds_total"
+HELD_BACK_SECONDS = "disk_held_back_seconds_total"
+SERVED_SECONDS = "disk_served_seconds_total"
 VOLUME_IOPS_EXCEEDED = "ebs_volume_iops_exceeded_seconds_total"
 VOLUME_BANDWIDTH_EXCEEDED = "ebs_volume_bandwidth_exceeded_seconds_total"
 INSTANCE_IOPS_EXCEEDED = "ebs_instance_iops_exceeded_seconds_total"

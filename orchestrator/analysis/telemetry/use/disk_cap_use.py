@@ -14,6 +14,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Key,
     Steps,
 )
+from orchestrator.analysis.telemetry.use import disk_accounts
 from orchestrator.analysis.telemetry.use.disk_seconds import (
     AT_CAP,
     BASE_TOLERANCE,
@@ -57,6 +58,7 @@ class CapUse:
     iops_before_fall: float | None = None
     iops_after_fall: float | None = None
     held_back_pct: float | None = None
+    time_held_back_pct: float | None = None
     wal_iops_of_cap_pct: float | None = None
     wal_bandwidth_of_cap_pct: float | None = None
 
@@ -89,6 +91,7 @@ def against_caps(
         iops_before_fall=fall.before,
         iops_after_fall=fall.after,
         held_back_pct=_held_back_pct(begin, end),
+        time_held_back_pct=_time_held_back_pct(rates, node, window),
         wal_iops_of_cap_pct=log.wal_iops_of_cap_pct,
         wal_bandwidth_of_cap_pct=log.wal_bandwidth_of_cap_pct,
     )
@@ -163,6 +166,16 @@ def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | 
     if took_s <= 0:
         return None
     return 100 * waited_s / took_s
+
+
+def _time_held_back_pct(
+    rates: Mapping[Key, Steps], node: Node, window: tuple[float, float]
+) -> float | None:
+    """In which share of the seconds a disk's limits held I/Os back, as the disk itself counted."""
+    account = disk_accounts.of_node(rates, node.name).within(window)
+    if not account.end_s.size:
+        return None
+    return 100 * float(np.mean(account.held_back_pct >= HELD_BACK_PCT))
 
 
 def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:

@@ -17,6 +17,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapName
+from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Burst, Limits, Tier
@@ -256,4 +257,4 @@ def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSecon
 
 def server_account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
     """What the server of a node's emulated disk told of it at a moment; empty without one."""
-    return group(record.facts, "disks", f"disk-{node.name}", moment)
+    return group(record.facts, "disks", f"{DISK_SERVER}{node.name}", moment)

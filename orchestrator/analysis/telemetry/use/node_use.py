@@ -157,6 +157,7 @@ def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
         io_size_bytes=disk.io_size_bytes,
         idle_disk_latency_s=use.idle_disk_latency_s,
         held_back_pct=caps.held_back_pct,
+        time_held_back_pct=caps.time_held_back_pct,
         volume_iops_exceeded_pct=exceeded.volume_iops_pct,
         volume_bandwidth_exceeded_pct=exceeded.volume_bandwidth_pct,
         instance_iops_exceeded_pct=exceeded.instance_iops_pct,

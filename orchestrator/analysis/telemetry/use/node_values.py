@@ -46,6 +46,8 @@ class Evidence:
     idle_disk_latency_s: float | None = None
     # Time for which an emulated disk's limits kept I/Os, of all their time.
     held_back_pct: float | None = None
+    # Share of seconds in which limits held I/Os back, by the disk's own count, emulated or EBS.
+    time_held_back_pct: float | None = None
     # An EBS volume's own count: share of time in which demand was above a limit of the volume or
     # its machine (the instance).
     volume_iops_exceeded_pct: float | None = None

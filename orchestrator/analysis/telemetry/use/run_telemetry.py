@@ -24,6 +24,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples, joined
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
 from orchestrator.analysis.telemetry.use import (
+    disk_accounts,
     disk_cap_use,
     disk_seconds,
     machine_cpu,
@@ -60,8 +61,9 @@ class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
     against_caps: sampled database node → its disk against the caps of its tier (`disk_cap_use`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
-    (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
-    what was at its limit (`seconds.at_limits`), "" for nothing.
+    (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled;
+    held_back_pct: for which share limits held I/Os back by the disk's own count (`disk_accounts`),
+    NaN without one; limit: what was at its limit (`seconds.at_limits`), "" for nothing.
     of_seconds: node → what single seconds of the window show of it.
     busiest_cores_pct: node of role "host" → its machine's busiest core, in its median second.
     sessions: node → what sessions wait for → their mean number.
@@ -108,18 +110,23 @@ class _Reading:
         series = counter_series.by_series(table)
         rates = counter_series.rates(series)
         limits: dict[str, Mapping[float, str]] = {}
+        held_back_pct: dict[str, Mapping[float, float]] = {}
         present = self._present(series)
         for node in present:
             disk = disk_seconds.of_node(self._record, rates, node)
+            account = disk_accounts.of_node(rates, node.name)
+            held_back_pct[node.name] = account.by_end()
             limits[node.name] = second_by_second.at_limits(
-                self._record, rates, node, disk
+                self._record, rates, node, disk, account
             )
             if self._window is not None:
                 self._against_caps[node.name] = disk_cap_use.against_caps(
                     self._record, rates, node, self._window, disk
                 )
         names = [node.name for node in present]
-        self._by_second.append(second_by_second.by_second(rates, names, limits))
+        self._by_second.append(
+            second_by_second.by_second(rates, names, limits, held_back_pct)
+        )
         self._take_moved(rates)
         if self._growth is None or self._window is None:
             return
@@ -173,7 +180,7 @@ class _Reading:
 @cache
 def _no_seconds() -> pd.DataFrame:
     """`Telemetry.by_second` of a run without samples, which takes long to make."""
-    return second_by_second.by_second({}, [], {})
+    return second_by_second.by_second({}, [], {}, {})
 
 
 # ------------------------------------------------------------------ of single seconds

@@ -18,7 +18,13 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
     Texts,
 )
-from orchestrator.analysis.telemetry.use import disk_seconds, machine_cpu, node_values
+from orchestrator.analysis.telemetry.use import (
+    disk_cap_use,
+    disk_seconds,
+    machine_cpu,
+    node_values,
+)
+from orchestrator.analysis.telemetry.use.disk_accounts import CountedSeconds
 from orchestrator.analysis.telemetry.use.disk_seconds import DiskSeconds
 from orchestrator.model import Node, Record
 
@@ -63,11 +69,12 @@ def by_second(
     rates: Mapping[Key, Steps],
     nodes: Sequence[str],
     limits: Mapping[str, Mapping[float, str]],
+    held_back_pct: Mapping[str, Mapping[float, float]],
 ) -> pd.DataFrame:
     """The table `by_second` of `run_telemetry.Telemetry`.
 
-    `nodes`: of databases, that were sampled; `limits`: node → end of a second → what was at its
-    limit in it (`at_limits`)."""
+    `nodes`: of databases, that were sampled. Node → end of a second → `limits`: what was at its
+    limit in it (`at_limits`); `held_back_pct`: what its disk counted (`disk_accounts`)."""
     names = sorted(nodes)
     counted = _counted(rates, names)
     second, firsts = _seconds(counted)
@@ -77,7 +84,10 @@ def by_second(
     columns["phase"] = _named(counted.phase[firsts], _SHOWN_PHASES)
     for column in _BY_SECOND:
         columns[column] = _column(column, counted, second, len(firsts))
-    columns["limit"] = _limits_at(counted, second, len(firsts), names, limits)
+    rows = _CpuRows(counted, second, names)
+    columns["held_back_pct"] = rows.placed(held_back_pct, np.nan, len(firsts), float)
+    limit = rows.placed(limits, "", len(firsts), object)
+    columns["limit"] = pd.Series(limit, dtype=str)
     return pd.DataFrame(columns)
 
 
@@ -87,20 +97,31 @@ def _column(name: str, counted: _CountedSteps, second: Numbers, seconds: int) ->
     return _sums(second[has_metric], counted.per_s[has_metric], seconds)
 
 
-def _limits_at(
-    counted: _CountedSteps,
-    second: Numbers,
-    seconds: int,
-    names: Sequence[str],
-    limits: Mapping[str, Mapping[float, str]],
-) -> pd.Series[str]:
-    """For each second, what was at its limit."""
-    # Limits are known by the ends of steps. Those of the CPU are enough: each second has one.
-    titles = np.full(seconds, None, dtype=object)
-    for row in np.flatnonzero(counted.metric == counter_names.CPU_SECONDS).tolist():
-        node_limits = limits.get(names[counted.node[row]], {})
-        titles[second[row]] = node_limits.get(float(counted.end_s[row]), "")
-    return pd.Series(titles, dtype=str)
+@dataclass(frozen=True)
+class _CpuRows:
+    """What is known of a node by the ends of seconds gets to their rows by the steps of the CPU,
+    of which each second has one."""
+
+    counted: _CountedSteps
+    second: Numbers
+    names: Sequence[str]
+
+    def placed(
+        self,
+        by_node: Mapping[str, Mapping[float, Any]],
+        otherwise: Any,
+        seconds: int,
+        kind: type,
+    ) -> np.ndarray[Any, np.dtype[Any]]:
+        """A value for each second: `otherwise` where the node has none, and nothing where no CPU
+        was sampled."""
+        counted = self.counted
+        column: np.ndarray[Any, np.dtype[Any]] = np.full(seconds, None, dtype=kind)
+        is_cpu = counted.metric == counter_names.CPU_SECONDS
+        for row in np.flatnonzero(is_cpu).tolist():
+            by_end = by_node.get(self.names[counted.node[row]], {})
+            column[self.second[row]] = by_end.get(float(counted.end_s[row]), otherwise)
+        return column
 
 
 def _named(places: Numbers, names: Sequence[str]) -> pd.Categorical[str]:
@@ -177,23 +198,42 @@ def _all_counters() -> list[str]:
 
 
 def at_limits(
-    record: Record, rates: Mapping[Key, Steps], node: Node, disk: DiskSeconds
+    record: Record,
+    rates: Mapping[Key, Steps],
+    node: Node,
+    disk: DiskSeconds,
+    account: CountedSeconds,
 ) -> dict[float, str]:
     """End of each second in which something of the node was at its limit → what it was: a cap of
-    its disk (within 5 %), else its CPU. `disk`: of `disk_seconds.of_node`."""
-    limits: dict[float, str] = {}
+    its disk (within 5 %), else its CPU, else what the disk counts of limits below which the second
+    as a whole was.
+
+    `disk`: of `disk_seconds.of_node`. `account`: of `disk_accounts.of_node`; where it counts that
+    next to nothing was held back, a second at a cap asked for just that rate.
+    """
+    is_held_back = account.held_back_pct >= disk_cap_use.SURELY_HELD_BACK_PCT
+    held_back_s = account.end_s[is_held_back]
+    limits = dict.fromkeys(held_back_s.tolist(), BY_ACCOUNT)
     cpu = rates.get((node.name, counter_names.CPU_SECONDS))
     if cpu is not None:
         cpus = machine_cpu.cpu_limits(record.nodes, None).get(node.name, math.inf)
         is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
     # Caps come after the CPU and overwrite it: a cap is what a buyer of disks asks about.
+    return {**limits, **_at_caps(disk, account)}
+
+
+def _at_caps(disk: DiskSeconds, account: CountedSeconds) -> dict[float, str]:
+    """End of each second in which the disk was at a cap → which one."""
+    is_free = account.at(disk.end_s) < disk_cap_use.HELD_BACK_PCT
+    caps: dict[float, str] = {}
     for cap, share in disk.shares().items():
-        at_cap_s = disk.end_s[share >= disk_seconds.AT_CAP]
-        limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])
-    return limits
+        at_cap_s = disk.end_s[(share >= disk_seconds.AT_CAP) & ~is_free]
+        caps |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])
+    return caps
 
 
+BY_ACCOUNT = "disk limits, counted"
 _CAP_TITLES: Mapping[node_values.CapName, str] = {
     "iops": "IOPS cap",
     "bandwidth": "bandwidth cap",

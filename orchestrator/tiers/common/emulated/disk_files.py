@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import errors, parts
-from orchestrator.design.node_disks import node_names
+from orchestrator.design.node_disks import WAL_DISK, node_names
 from orchestrator.parts import MarkedFolder
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
@@ -24,7 +24,6 @@ INSIDE = Path("/images")  # the machine's folder, in a container
 _MEMORY = Path("/tmp")  # a folder in a container that makes a block device
 _DATASETS = "datasets"
 _DISKS = "disks"
-_LOG = "-wal"  # the end of the name of a node's disk that holds only its WAL
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
@@ -66,9 +65,9 @@ def snapshots(
     disks = list(nodes)
     if tier.wal is not None:
         # The disks of the data have other bytes if the WAL is elsewhere.
-        name = f"{name}{_LOG}"
+        name = f"{name}{WAL_DISK}"
         for node in nodes:
-            disks.append(f"{node}{_LOG}")
+            disks.append(f"{node}{WAL_DISK}")
     if not world.is_here:
         # The one cache here has what is known of a data set. The folder's name says whose it is on
         # machines that others use too.
@@ -84,14 +83,14 @@ def _of_data_or_logs(paths: Sequence[Path], logs: bool) -> list[Path]:
     """The snapshots of the nodes' data, or those of their logs."""
     chosen: list[Path] = []
     for path in paths:
-        if path.stem.endswith(_LOG) == logs:
+        if path.stem.endswith(WAL_DISK) == logs:
             chosen.append(path)
     return chosen
 
 
 def _node_of(path: Path) -> str:
     """The node whose disk a snapshot is of."""
-    return path.stem.removesuffix(_LOG)
+    return path.stem.removesuffix(WAL_DISK)
 
 
 def of_run(
@@ -104,7 +103,7 @@ def of_run(
     folder = _disks(world)
     ending = ".img"
     if logs:
-        ending = f"{_LOG}.img"
+        ending = f"{WAL_DISK}.img"
     nodes = node_names(len(sources))
     files: list[DiskFile] = []
     for node, size_bytes, source in zip(nodes, data.sizes_bytes, sources, strict=True):
@@ -157,6 +156,14 @@ def served(file: DiskFile, world: World) -> str:
 def shared(world: World) -> str:
     """The file in which the disks of a run keep what they have used of limits that all share."""
     return inside(_disks(world) / f"{world.scope}.shared", world)
+
+
+def account(file: DiskFile, world: World) -> Path | None:
+    """The file on its machine in which a disk counts for how long its limits held requests back.
+    None where its folder may not be there: of a disk in the memory of another machine."""
+    if file.in_memory and not world.is_here:
+        return None
+    return _disks(world) / f"{file.path.stem}.account"
 
 
 def inside(path: Path, world: World) -> str:

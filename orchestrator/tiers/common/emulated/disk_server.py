@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.errors import (
     GateError,
     RunError,
@@ -20,7 +21,7 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.model import Node, Volume
+from orchestrator.model import DISK_ACCOUNT, Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
@@ -36,6 +37,7 @@ from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 Limits = Mapping[str, int | float]  # limits by the server's own names
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
+_SERVE = "serve"  # by the tier's limits
 _TABLES = "/latencies"  # the folder in its container from which latencies are drawn
 _READY_S = 30.0  # a second of it measures the overhead
 _COPY_S = 3600.0
@@ -166,7 +168,11 @@ def _served(
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
-        server, facts = _ready(container, f"disk-{disk}", limits, latency, world)
+        name_of_server = f"{DISK_SERVER}{disk}"
+        server, facts = _ready(container, name_of_server, limits, latency, world)
+        account = disk_files.account(file, world)
+        if verb == _SERVE and account is not None:
+            server = replace(server, sources={DISK_ACCOUNT: str(account)})
         volume = Volume(
             f"{world.scope}-{disk}",
             str(facts["device"]),
@@ -184,6 +190,9 @@ def _spec_of(verb: str, name: str, file: DiskFile, world: World) -> ContainerSpe
     """The container that serves a file, without any limits."""
     inside = disk_files.served(file, world)
     command = (verb, "--image", inside, *_comes_and_goes(file, world))
+    account = disk_files.account(file, world)
+    if verb == _SERVE and account is not None:
+        command = (*command, "--account", disk_files.inside(account, world))
     spec = _spec(name, command, disk_files.mounted(world), world)
     return replace(spec, placement=file.placement)
 
@@ -213,7 +222,7 @@ def stand(
 ) -> tuple[Node, dict[str, Any]]:
     """Serves `file` of this computer, with these limits, by a container that outlasts this program;
     returns the same as a disk of a run has. Nothing stays of one that does not come up."""
-    command = ("serve", "--image", f"{INSIDE}/{file.name}")
+    command = (_SERVE, "--image", f"{INSIDE}/{file.name}")
     spec = replace(
         _spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note
     )

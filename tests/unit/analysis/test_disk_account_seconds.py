@@ -1,0 +1,157 @@
+"""What a disk counts of its own limits, second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.causes import bottlenecks
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report.blocks import Charts
+from orchestrator.report.charts.series import Runs
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import over_time
+from tests.campaign_tables import Shape, held, sampled_in
+from tests.campaigns import START_S, build_campaign
+
+BURSTS = Shape(184.0, 400.0, 100.0, await_s=0.004, cpu_pct=26.0)
+# Seconds since the window began → seconds for which limits held I/Os back in each second.
+HeldBack = Callable[[pd.Series], pd.Series]
+
+
+def of_account(held_back_s: HeldBack, counters: tuple[str, ...] = ()) -> RunData:
+    """A run of some seconds well below its caps, whose disk counts. I/Os take two seconds in
+    each. `counters`: of an EBS volume instead."""
+    (run,) = build_campaign(
+        profiles=("premium",),
+        workloads=("insert",),
+        repetitions=1,
+        shapes={("premium", "insert"): BURSTS},
+    ).runs
+    samples = sampled_in(run)
+    reads = samples[samples["metric"] == "disk_reads_total"]
+    window = run.record.phase("measure")
+    assert window is not None
+    seconds = reads["time_s"] - window.start_s
+    tables = [samples]
+    for metric in counters or ("disk_held_back_seconds_total",):
+        counted = held_back_s(seconds)
+        tables.append(reads.assign(metric=metric, unit="s", value=counted))
+    if not counters:
+        metric = "disk_served_seconds_total"
+        tables.append(reads.assign(metric=metric, unit="s", value=2 * seconds))
+    return replace(run, sampled=held(pd.concat(tables, ignore_index=True)))
+
+
+def for_five_seconds(seconds: pd.Series) -> pd.Series:
+    """1.5 of 2 s in each of the window's first five, and nothing later."""
+    return 1.5 * seconds.clip(lower=0.0, upper=5.0) + 100.0
+
+
+def never(seconds: pd.Series) -> pd.Series:
+    return 0.0 * seconds
+
+
+def test_each_second_has_the_share_that_limits_held_back() -> None:
+    table = of_account(for_five_seconds).telemetry.by_second
+    of_node = table[(table["phase"] == "measure") & (table["node"] == "node-1")]
+    shares = of_node.set_index("time_s")["held_back_pct"].sort_index()
+    assert shares[shares > 0].to_list() == pytest.approx([75.0] * 5)
+    assert shares.notna().all()
+
+
+def test_without_an_account_no_share_is_made_up() -> None:
+    (run,) = build_campaign(
+        profiles=("premium",), workloads=("insert",), repetitions=1
+    ).runs
+    assert run.telemetry.by_second["held_back_pct"].isna().all()
+
+
+def test_an_ebs_volumes_largest_count_is_its_share() -> None:
+    counters = (
+        "ebs_volume_iops_exceeded_seconds_total",
+        "ebs_instance_bandwidth_exceeded_seconds_total",
+    )
+    table = of_account(lambda seconds: 0.25 * seconds, counters).telemetry.by_second
+    shares = table["held_back_pct"].dropna().to_numpy()
+    assert len(shares) and shares == pytest.approx(25.0)
+
+
+def strip_of(run: RunData) -> dict[str, float]:
+    """What was at its limit → seconds of it."""
+    campaign = build_campaign(
+        profiles=("premium",),
+        workloads=("insert",),
+        repetitions=1,
+        shapes={("premium", "insert"): BURSTS},
+    )
+    campaign = replace(campaign, runs=(run,))
+    index = ReportIndex(campaign, judge(campaign))
+    strip = Runs(index, "insert").of_limits(1)
+    lengths_s: dict[str, float] = {}
+    for row in strip.to_dict("records"):
+        name = str(row["limit"])
+        lengths_s[name] = lengths_s.get(name, 0.0) + row["end"] - row["begin"]
+    return lengths_s
+
+
+def test_seconds_below_every_cap_are_told_by_the_disk() -> None:
+    assert strip_of(of_account(for_five_seconds)) == {"disk limits, counted": 5.0}
+    assert strip_of(of_account(never)) == {}
+
+
+def test_a_second_at_its_cap_is_none_if_the_disk_held_nothing_back() -> None:
+    """As of a load that asks for just that rate."""
+    run = of_account(never)
+    tables = sampled_in(run)
+    of_disk = tables["metric"].isin(["disk_reads_total", "disk_writes_total"])
+    grown = 1_100.0 * (tables["time_s"] - START_S)
+    is_read = of_disk & (tables["metric"] == "disk_reads_total")
+    tables.loc[of_disk, "value"] = 0.0
+    tables.loc[is_read, "value"] = grown[is_read] + 1e6
+    capped = replace(run, sampled=held(tables))
+    assert strip_of(capped) == {}
+    uncounted = tables[~tables["metric"].str.contains("held_back")]
+    assert set(strip_of(replace(run, sampled=held(uncounted)))) == {"IOPS cap"}
+
+
+def test_the_share_of_seconds_is_among_the_evidence() -> None:
+    run = of_account(for_five_seconds)
+    named = bottlenecks.bottleneck([run], None)
+    assert named is not None
+    window = run.record.phase("measure")
+    assert window is not None
+    expected_pct = 100 * 5 / window.duration_s
+    assert named.evidence["time_held_back_pct"] == pytest.approx(expected_pct)
+
+
+def test_the_share_is_drawn_beside_the_disks_use() -> None:
+    run = of_account(for_five_seconds)
+    campaign = replace(
+        build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1),
+        runs=(run,),
+    )
+    index = ReportIndex(campaign, judge(campaign))
+    (part,) = over_time.section(index).parts
+    (block, *_) = part.blocks
+    assert isinstance(block, Charts)
+    names = [chart.name for chart in block.rows]
+    assert "insert-held-back" in names
+    assert names.index("insert-held-back") == names.index("insert-bandwidth") + 1
+
+
+def test_a_second_in_which_nothing_was_answered_is_not_known() -> None:
+    def stalled(seconds: pd.Series) -> pd.Series:
+        return 0.0 * seconds
+
+    run = of_account(stalled)
+    tables = sampled_in(run)
+    is_served = tables["metric"] == "disk_served_seconds_total"
+    tables.loc[is_served, "value"] = 5.0
+    still = replace(run, sampled=held(tables)).telemetry.by_second
+    assert np.isnan(still["held_back_pct"]).all()
