@@ -22,13 +22,17 @@ def of_disks(
     machines: Sequence[Machine], exporter_path: str, get: local.Get
 ) -> tuple[Collector, ...]:
     """The collectors that read nothing but disks: of a node_exporter page, and of `machines`
-    without one."""
+    without one, with what EBS volumes count of their limits."""
     by_name = {machine.name: machine for machine in machines}
 
     def machine_of(node: Node) -> Machine:
         return by_name[node.machine]
 
-    return NodeExporterCollector(get, exporter_path), DiskCollector(machine_of)
+    return (
+        NodeExporterCollector(get, exporter_path),
+        DiskCollector(machine_of),
+        EbsCollector(machine_of),
+    )
 
 
 def collectors(platform: Platform) -> tuple[Collector, ...]:

@@ -1,7 +1,8 @@
 """For how long demand was above the limits of an EBS volume and of its machine.
 
-Read where a database node's device is one such volume on this machine, and this program may ask it
-(it takes CAP_SYS_ADMIN). Elsewhere nothing is read, and what is not read is unknown: no failure.
+Read where the device of a database node, or one that is observed, is one such volume on this
+machine, and this program may ask it (it takes CAP_SYS_ADMIN). Elsewhere nothing is read, and what
+is not read is unknown: no failure.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ class EbsCollector(local.OnItsMachine):
         self._ask = ask
 
     def watched(self, node: model.Node) -> bool:
-        return node.role == "database" and bool(node.device)
+        return node.role in ("database", "host") and bool(node.device)
 
     def readings(
         self, machine: powers.Machine, node: model.Node
@@ -33,8 +34,9 @@ class EbsCollector(local.OnItsMachine):
         # Unread counters are unknown, and no failure: mostly there is no such volume, or no right.
         with suppress(OSError, ValueError):
             disk = _volume(node.device, machine)
-            # OSError if the process is not the container's, as in Docker's own virtual machine.
-            containers.groups(machine, node)
+            if node.role != "host":
+                # OSError if the process is not the container's, as in Docker's own virtual machine.
+                containers.groups(machine, node)
             return _readings(self._statistics(disk, machine))
         return []
 

@@ -1,4 +1,10 @@
-"""A Prometheus server that reads node_exporter: its raw samples, with the times of the readings.
+"""A Prometheus server that reads node_exporter, or the driver of EBS volumes: its raw samples, with
+the times of the readings.
+
+The driver is that of Kubernetes, and tells for how long a volume and its machine were above their
+limits too. Its metrics are those of its source
+(https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/pkg/metrics/nvme.go) and its page
+docs/metrics.md; no such server was ever seen by us.
 
 A series is what has the same labels, all of them. Counters grow within one series alone; where
 labels changed, as those of a pod do that began anew, is a gap. Nothing is written."""
@@ -21,12 +27,45 @@ from orchestrator.units import listed
 # A request: below the server's 50 million samples for hundreds of disks.
 CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
-_OF_A_DEVICE = (*QUANTITIES, QUEUE_S)
-# Metric → column. The first are metrics that every node must have; the others are read besides.
+_TIME = "time_s"
 _TABLES = strict_yaml.shipped(__package__, "names.yaml")
-_REQUIRED: Mapping[str, str] = _TABLES["prometheus"]
-_COLUMNS: Mapping[str, str] = {**_REQUIRED, **_TABLES["prometheus_if_there"]}
 GetJson = Callable[..., Any]
+
+
+class _Exporter(NamedTuple):
+    """What a server reads. required: metrics that every node must have → columns. columns: those,
+    and what is read besides. device, node: the labels of both. advice: where a metric lacks."""
+
+    required: Mapping[str, str]
+    columns: Mapping[str, str]
+    device: str
+    node: str
+    advice: str
+
+
+_NODE_EXPORTER = _Exporter(
+    required=_TABLES["prometheus"],
+    columns={**_TABLES["prometheus"], **_TABLES["prometheus_if_there"]},
+    device="device",
+    node="instance",
+    advice="node_exporter has it unless its collectors `diskstats` or `time` are "
+    "switched off",
+)
+_EBS_DRIVER = _Exporter(
+    required=_TABLES["ebs_driver"],
+    columns=_TABLES["ebs_driver"],
+    device="volume_id",
+    node="instance_id",
+    advice="the EBS CSI driver has it from 1.38.1 on, with `node.enableMetrics`",
+)
+_EBS_VOLUME = "vol-"  # how the names of volumes begin
+
+
+def _exporter(device: str) -> _Exporter:
+    """The one that calls devices so."""
+    if device.startswith(_EBS_VOLUME):
+        return _EBS_DRIVER
+    return _NODE_EXPORTER
 
 
 class _Selection(NamedTuple):
@@ -36,6 +75,7 @@ class _Selection(NamedTuple):
     match: str
     device: str
     get: GetJson
+    exporter: _Exporter
 
 
 # All labels of a series but its name and its device.
@@ -54,12 +94,9 @@ class _ServedDisk(NamedTuple):
     """One device of one target: a table of its counters by the time of their scrape."""
 
     target: _Target
+    node: str
     device: str
     table: pd.DataFrame
-
-    @property
-    def node(self) -> str:
-        return dict(self.target).get("instance", "")
 
 
 _Parts = dict[_DiskSeries, list["pd.Series[float]"]]
@@ -74,19 +111,21 @@ def read(
     get: GetJson = get_history,
 ) -> pd.DataFrame:
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
-    the exporter names it, or several with | between. A node is called as its instance.
+    the exporter names it, or several with | between; `vol-…`: of the EBS driver. A node is called
+    as its instance.
 
     UsageError if there is no such series, a counter lacks, or series of one device are of the same
     time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
-    selection = _Selection(url, match, device, get)
+    exporter = _exporter(device)
+    selection = _Selection(url, match, device, get, exporter)
     parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
         _add_samples(parts, selection, start_s, until_s)
-    disks = list(_disks(parts, list(_COLUMNS.values())))
+    disks = list(_disks(parts, exporter))
     if not disks:
         raise _no_such_series(url, device, match)
-    _refuse_lacking(url, disks, _REQUIRED)
+    _refuse_lacking(url, disks, exporter)
     _refuse_two_at_once(disks, match)
     tables = []
     for disk in disks:
@@ -106,7 +145,7 @@ def _add_samples(
     # a burst. It refuses more than 11,000 points
     # (https://prometheus.io/docs/prometheus/latest/querying/api).
     page = f"{selection.url.rstrip('/')}/api/v1/query"
-    for metric, column in _COLUMNS.items():
+    for metric, column in selection.exporter.columns.items():
         selectors = _selectors(selection, column)
         query = f"{metric}{{{selectors}}}[{round(until_s - start_s)}s]"
         question = {"query": query, "time": until_s}
@@ -116,17 +155,17 @@ def _add_samples(
             _refuse_partial(selection.url, answer)
             for result in answer["data"]["result"]:
                 scraped_s, values = np.array(result["values"], dtype=float).T
-                key = _key(column, result["metric"])
+                key = _key(column, result["metric"], selection.exporter)
                 samples = pd.Series(values, scraped_s)
                 parts.setdefault(key, []).append(samples)
 
 
-def _key(column: str, labels: Mapping[str, str]) -> _DiskSeries:
+def _key(column: str, labels: Mapping[str, str], exporter: _Exporter) -> _DiskSeries:
     """Two ranges of the same series have the same one."""
     target_labels = dict(labels)
     # The metric's name is left out: all columns of a target are one table.
     target_labels.pop("__name__", None)
-    device = target_labels.pop("device", "")
+    device = target_labels.pop(exporter.device, "")
     return _DiskSeries(column, frozenset(target_labels.items()), device)
 
 
@@ -135,12 +174,12 @@ def _selectors(selection: _Selection, column: str) -> str:
     selectors = []
     if selection.match:
         selectors.append(selection.match)
-    if column in _OF_A_DEVICE:
-        selectors.append(f'device=~"{selection.device}"')
+    if column != _TIME:
+        selectors.append(f'{selection.exporter.device}=~"{selection.device}"')
     return ",".join(selectors)
 
 
-def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
+def _disks(parts: _Parts, exporter: _Exporter) -> Iterator[_ServedDisk]:
     """A table for each device of each target, with the clock of its node."""
     joined = {}
     for key, samples in parts.items():
@@ -153,22 +192,29 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
             places[key.target, key.device] = None
     for target, device in places:
         rows_by_disk = {}
-        for column in columns:
-            key = _DiskSeries(column, target, "")
-            if column in _OF_A_DEVICE:
-                key = _DiskSeries(column, target, device)
+        for column in exporter.columns.values():
+            key = _DiskSeries(column, target, device)
+            if column == _TIME:
+                key = _DiskSeries(column, target, "")
             rows_by_disk[column] = joined.get(key)
-        yield _ServedDisk(target, device, pd.DataFrame(rows_by_disk))
+        yield _ServedDisk(
+            target,
+            dict(target).get(exporter.node, ""),
+            device,
+            pd.DataFrame(rows_by_disk),
+        )
 
 
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
     """Within one series, whatever others of the same device there were."""
     table = disk.table
-    if table[QUEUE_S].isna().all():  # the exporter may not tell it
+    if QUEUE_S in table and table[QUEUE_S].isna().all():  # the exporter may not tell it
         table = table.drop(columns=QUEUE_S)
     # `time_s` is node_time_seconds, the clock of the reading itself. By the time of its scrape one
     # that came late would be a burst.
-    complete = table.dropna(subset=["time_s", *QUANTITIES])
+    if _TIME not in table:
+        table = table.assign(time_s=table.index)
+    complete = table.dropna(subset=[_TIME, *QUANTITIES])
     return grown(complete.assign(node=disk.node, device=disk.device))
 
 
@@ -202,13 +248,13 @@ def _refuse_partial(url: str, answer: Any) -> None:
 
 
 def _refuse_lacking(
-    url: str, disks: Iterable[_ServedDisk], columns: Mapping[str, str]
+    url: str, disks: Iterable[_ServedDisk], exporter: _Exporter
 ) -> None:
     """Refuses an answer in which a metric of a node is missing."""
     for disk in disks:
-        for metric, column in columns.items():
+        for metric, column in exporter.required.items():
             if disk.table[column].isna().all():
-                raise _metric_lacking(url, metric, disk.node)
+                raise _metric_lacking(url, metric, disk.node, exporter)
 
 
 def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
@@ -275,9 +321,7 @@ def _no_such_series(url: str, device: str, match: str) -> UsageError:
     )
 
 
-def _metric_lacking(url: str, metric: str, node: str) -> UsageError:
-    return UsageError(
-        f"{url} has no {metric} of {node}",
-        advice="node_exporter has it unless its collectors `diskstats` or `time` are "
-        "switched off",
-    )
+def _metric_lacking(
+    url: str, metric: str, node: str, exporter: _Exporter
+) -> UsageError:
+    return UsageError(f"{url} has no {metric} of {node}", advice=exporter.advice)

@@ -217,8 +217,12 @@ def _cautions(
         )
     else:
         yield from _unseen(observed)
-    if observed.reported:
+    if observed.counted_share is not None:
+        yield _counted(observed, observed.counted_share)
+    elif observed.reported:
         yield _reported_held_back(observed)
+    if observed.machine_share:
+        yield _held_back_by_machine(observed.machine_share)
     if observed.source:
         yield _held_back(observed)
     yield from _beyond_source(observed)
@@ -293,6 +297,35 @@ def _reported_held_back(observed: AnsweredObservation) -> Caution:
         'been asked for then is not known. So figures of larger disks say "at least" or "of what '
         'was read".',
         "A larger disk is said to carry the load only if that time is within the tolerance too.",
+    )
+
+
+def _counted(observed: AnsweredObservation, counted_share: float) -> Caution:
+    """What sums hide is settled by the disk's own count."""
+    share = percent_in_words(counted_share)
+    text = (
+        f"By its own count the observed disk was above a limit, or its machine was, in {share} of "
+        "the time."
+    )
+    if observed.apart_s:
+        text += (
+            " That settles what sums hide: a disk with a sixth more IOPS and bytes/s served all "
+            "of the other time below its limits."
+        )
+    return Caution(
+        "counted by the disk",
+        text,
+        "EBS' count is read as documented; how often AWS looks is not known.",
+    )
+
+
+def _held_back_by_machine(machine_share: float) -> Caution:
+    share = percent_in_words(machine_share)
+    return Caution(
+        "held back by the machine",
+        f"By the disk's own count its machine's limit was exceeded in {share} of the time. No disk "
+        "would change that.",
+        "A larger machine would: name it with --vm.",
     )
 
 

@@ -94,6 +94,8 @@ CautionKind = Literal[
     "prices of several lists",
     "readings missed",
     "more than the source does",
+    "counted by the disk",
+    "held back by the machine",
     "jumps left out",
     "impossible readings",
     "unlikely readings",

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from orchestrator.analysis.observed import (
+    counted_limits,
     node_sums,
     rate_caps,
     reported_limits,
@@ -30,6 +31,7 @@ from orchestrator.analysis.observed.answered_observation import (
     DiskRead,
     Word,
 )
+from orchestrator.analysis.observed.counted_limits import CountedLimits
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import (
     LEAST_COVERAGE,
@@ -72,7 +74,9 @@ class Observed:
     source: the caps of the observed disks that they may have reached, which nobody declared if it
         is `inferred`; held_back: the share of the time at them, at most.
     reported: the caps at which they were by their provider's own word, in reported_share of the
-        time, at most.
+        time, at most. counted: what the disks themselves counted of their limits, if all of it is
+        known. machine_share: for which share of the time their machines' limits held them back, by
+        that count; None: not counted.
     beyond: the share of the time with more than twice what the observed disk is said to do.
     """
 
@@ -84,6 +88,8 @@ class Observed:
     reported: Caps = ()
     reported_share: float = 0.0
     beyond: float = 0.0
+    counted: CountedLimits | None = None
+    machine_share: float | None = None
 
     @classmethod
     def of(
@@ -92,13 +98,15 @@ class Observed:
         """source: the limits of each observed device, if they are known."""
         beyond = 0.0
         reported = reported_limits.shares(demands)
+        counted = CountedLimits.of(demands, source)
+        machine_share = counted_limits.machine_share(demands)
         if source:
             shares = source_caps.shares_at_known(source, demands)
             beyond = source_caps.share_beyond(source, demands)
         else:
             shares = source_caps.shares_at_seeming(demands)
         forget(demands)
-        return cls(
+        observed = cls(
             tuple(demands),
             tolerance,
             source=tuple(cap for cap, share in shares.items() if share),
@@ -108,6 +116,21 @@ class Observed:
             reported=tuple(reported),
             reported_share=min(1.0, sum(reported.values())),
             beyond=beyond,
+            machine_share=machine_share,
+        )
+        if counted is None:
+            return observed
+        return observed.by_count(counted)
+
+    def by_count(self, counted: CountedLimits) -> Self:
+        """The disks' own count in the place of what sums say of the time at their caps."""
+        return replace(
+            self,
+            counted=counted,
+            source=counted.reached,
+            held_back=counted.share,
+            reported=tuple(cap for cap in self.reported if cap.is_of_machine),
+            reported_share=self.machine_share or 0.0,
         )
 
     @property
@@ -153,6 +176,9 @@ class Observed:
         for place, purchase in enumerate(purchases):
             worst = of_worst([on_disks[place] for on_disks in by_node])
             limits = tuple(rate_caps.caps(purchase.tier.limits, purchase.vm))
+            # Disks of one node share its machine's caps, of which each disk's count says nothing.
+            if self.counted is not None and len(by_node) == len(self.demands):
+                worst = self.counted.settled(worst, limits, purchase.unit_bytes)
             answers.append(self._answer(purchase, limits, worst))
         return self.with_answers(answers)
 
@@ -167,10 +193,18 @@ class Observed:
             reported=self.reported,
             reported_share=self.reported_share,
             denied=self.denied,
+            counted_share=self._counted_share,
+            machine_share=self.machine_share,
             beyond=self.beyond,
             refused=self.refused,
             answers=tuple(answers),
         )
+
+    @property
+    def _counted_share(self) -> float | None:
+        if self.counted is None:
+            return None
+        return self.counted.share
 
     def _answer(
         self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk
@@ -216,6 +250,8 @@ class Observed:
 
     @property
     def _held_back_in_words(self) -> str:
+        if self.counted is not None:
+            return "by its own count the observed disk held its load back"
         if self.reported_share > self.tolerance:
             return "its provider says that the observed disk held its load back"
         if self.inferred:

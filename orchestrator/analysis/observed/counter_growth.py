@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import reading_order
-from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
+from orchestrator.analysis.observed.demand import IF_THERE, QUANTITIES
 
 # A step longer than this multiple of the usual one lacks a reading in between.
 _GAP = 1.5
@@ -22,7 +22,9 @@ _AT_ONCE = 10
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read, in the order
-    in which they came. UsageError if their times are in no order, or two disks have one name."""
+    in which they came; and from those of IF_THERE that there are.
+
+    UsageError if their times are in no order, or two disks have one name."""
     table = reading_order.in_order_of_arrival(readings)
     set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
     disk = _disk_between_settings(table, set_back)
@@ -33,10 +35,11 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     is_counted = _is_usual(step_s, disk) & (growth >= 0).all(axis=1)
     is_counted &= ~_is_there_again(table, set_back, growth)
     intervals = _intervals(table, step_s, is_counted)
-    if QUEUE_S in table:
-        # It falls short of nothing else where it is not known.
-        queue_s = table[QUEUE_S].groupby(disk).diff()[is_counted]
-        intervals[QUEUE_S] = queue_s.where(queue_s >= 0)
+    for name in IF_THERE:
+        if name in table:
+            # It falls short of nothing else where it is not known.
+            grown_s = table[name].groupby(disk).diff()[is_counted]
+            intervals[name] = grown_s.where(grown_s >= 0)
     for name in QUANTITIES:
         # Column by column, because copies of all of a week's readings would be gigabytes.
         intervals[name] = growth.pop(name)[is_counted]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.observed.reported_throttle import ReportedThrottle
+from orchestrator.analysis.observed.reported_throttle import OVER_S, ReportedThrottle
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -22,6 +22,8 @@ READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 # A column that a table may have besides: the seconds that all I/Os of an interval took together.
 QUEUE_S = "queue_s"
+# All columns that a table may have besides, of seconds that grew in an interval.
+IF_THERE = (QUEUE_S, *OVER_S)
 # So many I/Os take a millisecond or more in sum, in which kernels count.
 _TAKE_TIME_IOS = 100
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does

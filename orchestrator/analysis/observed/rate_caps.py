@@ -19,6 +19,7 @@ End = Literal["low", "high"]
 # Change of a demand: less at its low end, more at its high one.
 Slack = tuple[float, float]
 SAME: Slack = (0.0, 0.0)
+OF_MACHINE = " of the VM"  # the end of the name of such a cap
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class RateCap:
     base: float
     top: float
     bucket: float = 0.0
+
+    @property
+    def is_of_machine(self) -> bool:
+        return self.name.endswith(OF_MACHINE)
 
     def within(self, other: RateCap) -> bool:
         """Whether all that it lets through the other one would let through."""
@@ -53,7 +58,7 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
 
 def machine_caps(vm: Limits) -> Iterator[RateCap]:
     """The caps of a VM, which hold for all of its disks together."""
-    yield from _caps(vm, " of the VM")
+    yield from _caps(vm, OF_MACHINE)
 
 
 def _caps(limits: Limits, place: str) -> Iterator[RateCap]:

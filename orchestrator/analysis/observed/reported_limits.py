@@ -12,15 +12,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.analysis.observed.reported_throttle import Limited, ReportedThrottle
+from orchestrator.analysis.observed.rate_caps import OF_MACHINE, RateCap
+from orchestrator.analysis.observed.reported_throttle import (
+    Limited,
+    Owner,
+    ReportedThrottle,
+)
 
 _HEAP = 0.06  # half of how wide a heap is, at most, as a share of its rate
 _NAMES: dict[Limited, str] = {"ios": "IOPS", "bytes": "bytes/s"}
 
 
 def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """Limits that were reached → the share of all disks' time, at most: a minute counts whole."""
+    """Limits that were reached → the share of all disks' time, at most: a minute counts whole,
+    unless the disk itself counts."""
     whole_s = sum(float(demand.step_s.sum()) for demand in demands)
     lowest: dict[str, RateCap] = {}
     over_s: dict[str, float] = {}
@@ -50,7 +55,10 @@ def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
     # The highest. Where more was asked for in a part of an interval alone, its mean is below the
     # limit.
     rate = float(np.max(amounts[is_over] / demand.step_s[is_over]))
-    return RateCap(_NAMES[throttle.limited], throttle.limited, rate, rate)
+    name = _NAMES[throttle.limited]
+    if throttle.owner == "machine":
+        name = f"{name}{OF_MACHINE}"
+    return RateCap(name, throttle.limited, rate, rate)
 
 
 def explained(demands: Sequence[Demand], heap: RateCap) -> bool:
@@ -91,6 +99,21 @@ def _decides(demand: Demand, heap: RateCap) -> bool:
 
 def _throttle(demand: Demand, heap: RateCap) -> ReportedThrottle | None:
     for throttle in demand.reported:
-        if throttle.limited == heap.counted:
+        if (throttle.limited, throttle.owner) == (heap.counted, "disk"):
             return throttle
     return None
+
+
+def is_none_by_count(demands: Sequence[Demand], heap: RateCap) -> bool:
+    """Whether disks and machines counted that none of their limits was ever exceeded: then it is a
+    load that asks for one rate, also where seconds were read."""
+    return all(_never_exceeded(demand, heap) for demand in demands)
+
+
+def _never_exceeded(demand: Demand, heap: RateCap) -> bool:
+    owners: set[Owner] = set()
+    for throttle in demand.reported:
+        is_of_heap = throttle.is_counted and throttle.limited == heap.counted
+        if is_of_heap and throttle.is_of_all and not throttle.share.any():
+            owners.add(throttle.owner)
+    return owners == {"disk", "machine"}

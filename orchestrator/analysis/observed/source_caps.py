@@ -28,6 +28,8 @@ def shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
         # The provider's own word outranks what counts look like.
         if reported_limits.explained(demands, cap):
             continue
+        if reported_limits.is_none_by_count(demands, cap):
+            continue
         at_cap = _shares_at([cap], demands, None, whole_s)[cap]
         waiting_s = sum(queues.waiting_s(demand, cap) for demand in demands)
         shares[cap] = min(at_cap, waiting_s / whole_s)

@@ -4,10 +4,12 @@ metrics. docs/research/SOURCES.md lists which forms are read, and what to ask in
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
+from orchestrator.analysis.observed.reported_throttle import OVER_S
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers, sysstat, tables, texts
@@ -98,10 +100,21 @@ def _as_one(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """One table of several, which lose their columns."""
     # Column by column, because two copies of a week's readings would be 200 MB.
     columns: dict[str, pd.Series[Any]] = {}
-    for name in list(tables[0].columns):
-        pieces = [table.pop(name).to_frame() for table in tables]
+    # Not every disk counts for how long it was above its limits.
+    names: dict[str, None] = {}
+    for table in tables:
+        names.update(dict.fromkeys(table.columns))
+    for name in names:
+        pieces = [_popped(table, name) for table in tables]
         columns[name] = joined(pieces)[name]
     return pd.DataFrame(columns, copy=False)
+
+
+def _popped(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A column, which the table loses; of NaN if it has none."""
+    if name not in table:
+        return pd.DataFrame({name: np.nan}, index=table.index)
+    return table.pop(name).to_frame()
 
 
 def _intervals_of_disk(readings: list[pd.DataFrame], name: str) -> pd.DataFrame | None:
@@ -119,7 +132,7 @@ def _by_disk(parts: list[Path]) -> dict[tuple[str, str], list[pd.DataFrame]]:
     for first in range(0, len(parts), _AT_ONCE):
         readings = _readings(parts[first : first + _AT_ONCE])
         for (begun, name), rows in readings.groupby(["begun", "node"]):
-            numbers = rows[["time_s", "clock_s", *QUANTITIES, QUEUE_S]]
+            numbers = rows.drop(columns=["begun", "node"])
             by_disk.setdefault((str(begun), str(name)), []).append(numbers)
     return by_disk
 
@@ -154,7 +167,9 @@ def _readings(parts: list[Path]) -> pd.DataFrame:
     samples = pd.concat(tables)
     readings = samples.pivot_table("value", ["begun", "time_s", "node"], "metric")
     named = readings.rename(columns=_NAMES)
-    columns = ["clock_s", *QUANTITIES, QUEUE_S]
+    # Of a week each column takes 5 MB a disk: most disks count nothing of their limits.
+    there = named.columns.intersection(list(OVER_S))
+    columns = ["clock_s", *QUANTITIES, QUEUE_S, *there]
     return named.reindex(columns=columns).reset_index()
 
 

@@ -1,4 +1,6 @@
-"""A CSV of counters, or of sums → a table with INTERVALS; a mistake with its line and column."""
+"""A CSV of counters, or of sums → a table with INTERVALS; a mistake with its line and column.
+
+It may have columns besides, of the seconds in which more was asked for than a limit (OVER_S)."""
 
 import csv
 import io
@@ -10,6 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.reported_throttle import OVER_S
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.histories.files.times import has_zone, unix_s
 from orchestrator.units import listed
@@ -48,13 +51,24 @@ def read(text: str, remark: Remark) -> pd.DataFrame:
     # Line by line only where something is wrong: that takes far longer than to read all at once.
     if not _is_sound(table):
         _check_lines(text, columns)
-        for name in QUANTITIES:
+        for name in _numbers(columns):
             table[name] = pd.to_numeric(table[name], errors="coerce")
     for name in _TIMES & set(table):
         table[f"{name}_s"] = _unix_s(table[name], text, columns)
     if "begin" in table:
-        return table[list(INTERVALS)].dropna()
+        kept = table.reindex(columns=[*INTERVALS, *OVER_S])
+        # Few disks count for how long they were above a limit.
+        return kept.dropna(axis="columns", how="all").dropna(subset=list(INTERVALS))
     return _grown(table, remark)
+
+
+def _numbers(columns: Sequence[str]) -> list[str]:
+    """The columns of amounts, of those that there are."""
+    names = [*QUANTITIES]
+    for name in OVER_S:
+        if name in columns:
+            names.append(name)
+    return names
 
 
 def _table(text: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -114,7 +128,7 @@ def _is_sound(table: pd.DataFrame) -> bool:
     names = table[list(_NAMED)]
     if names.isna().any(axis=None) or (names == "").any(axis=None):
         return False
-    for name in QUANTITIES:
+    for name in _numbers(list(map(str, table.columns))):
         values = table[name]
         if values.dtype.kind not in "if":
             return False
@@ -159,7 +173,7 @@ def _mistake(name: str, value: str) -> str:
     """What is wrong with a value; empty if nothing is."""
     if name in _NAMED and not value:
         return "names nothing"
-    if name in QUANTITIES and value not in _NOTHING:
+    if name in (*QUANTITIES, *OVER_S) and value not in _NOTHING:
         number = _number(value)
         if number is None:
             return "is no number"

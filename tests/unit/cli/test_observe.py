@@ -95,6 +95,32 @@ def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
     assert "counters every 1 s" in text
 
 
+def test_what_a_disk_counts_settles_minutes_up_to_the_page(tmp_path: Path) -> None:
+    """As docs/OBSERVE.md has it: sums of minutes, of a disk whose limits were never exceeded."""
+    minutes = table(summed(seconds_of("poisson", 3, 6 * 3600, mean=300.0), 60))
+    sums = minutes.rename(columns={"begin_s": "begin", "end_s": "end"})
+    alone = tmp_path / "minutes.csv"
+    sums.to_csv(alone, index=False)
+    counted = tmp_path / "counted.csv"
+    over_s = dict.fromkeys(
+        ("iops_over_s", "bandwidth_over_s", "machine_iops_over_s"), 0.0
+    )
+    sums.assign(**over_s, machine_bandwidth_over_s=0.6).to_csv(counted, index=False)
+    words: list[dict[str, str]] = []
+    for number, file in enumerate((alone, counted)):
+        results = tmp_path / str(number)
+        source = "aws/gp3:size=250GiB,iops=3000,throughput=125MiB/s"
+        words_of_line = ("--file", str(file), "--source", source, "--at-cap", "2")
+        folder = observed(results, *words_of_line, *SIZED)
+        found = pd.read_csv(folder / "candidates.csv")
+        words.append(dict(zip(found["candidate"], found["word"], strict=True)))
+    assert words[0]["azure/P50"] == "cannot be told"
+    assert words[1]["azure/P50"] == "would have carried"
+    text = plain((folder / "report.md").read_text())
+    assert "By its own count the observed disk was above a limit" in text
+    assert "its machine's limit was exceeded in 1 % of the time" in text
+
+
 def test_the_terminal_has_the_lines_of_the_cards_and_what_bounds_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

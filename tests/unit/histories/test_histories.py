@@ -242,6 +242,30 @@ def test_a_table_may_have_sums_of_intervals(tmp_path: Path) -> None:
     assert demand.ios.tolist() == [660, 1980] and demand.bytes[0] == 4.8e6
 
 
+COUNTING = (
+    "begin,end,node,device,reads,writes,read_bytes,written_bytes,iops_over_s,bandwidth_over_s\n"
+    "1795673940,1795674000,db-1,nvme1n1,600,60,4800000,0,15,0\n"
+    "1795674000,1795674060,db-1,nvme1n1,600,60,4800000,0,,0\n"
+    "1795674060,1795674120,db-1,nvme1n1,600,60,4800000,0,90,0\n"
+)
+
+
+def test_a_table_may_have_what_disks_count_of_their_limits(tmp_path: Path) -> None:
+    (tmp_path / "minutes.csv").write_text(COUNTING)
+    (demand,) = demands(files.read(tmp_path / "minutes.csv"))
+    iops, bandwidth = demand.reported
+    assert iops.is_counted and (iops.limited, iops.owner) == ("ios", "disk")
+    # A minute without a value is not known, and none is longer than it is.
+    assert iops.share[[0, 2]].tolist() == [0.25, 1.0] and np.isnan(iops.share[1])
+    assert bandwidth.share.tolist() == [0, 0, 0]
+
+
+def test_a_word_in_the_place_of_such_a_count_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "minutes.csv").write_text(COUNTING.replace(",15,", ",some,"))
+    with pytest.raises(UsageError, match="line 2, column iops_over_s"):
+        files.read(tmp_path / "minutes.csv")
+
+
 def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
     for name in ("disk.csv", "sadf.json"):
         (tmp_path / name).write_text((FOLDER / name).read_text())

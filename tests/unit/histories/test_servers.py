@@ -131,6 +131,74 @@ SERVERS: dict[tuple[str, str, str], Callable[[], Callable[..., Any]]] = {
 }
 
 
+# Of the EBS CSI driver, as its source and docs/metrics.md name them.
+EBS_RATES = {
+    "aws_ebs_csi_read_ops_total": READS_PER_S,
+    "aws_ebs_csi_write_ops_total": WRITES_PER_S,
+    "aws_ebs_csi_read_bytes_total": READ_BYTES_PER_S,
+    "aws_ebs_csi_write_bytes_total": WRITTEN_BYTES_PER_S,
+    "aws_ebs_csi_exceeded_iops_seconds_total": 0.04,
+    "aws_ebs_csi_exceeded_tp_seconds_total": 0.0,
+    "aws_ebs_csi_ec2_exceeded_iops_seconds_total": 0.3,
+    "aws_ebs_csi_ec2_exceeded_tp_seconds_total": 0.02,
+}
+
+
+def ebs_driver(without: str = "") -> list[dict[str, Any]]:
+    """All series of the driver on one node, of one volume."""
+    found: list[dict[str, Any]] = []
+    for metric, rate in EBS_RATES.items():
+        if metric == without:
+            continue
+        values: list[list[Any]] = []
+        for scrape in range(SCRAPES):
+            counter = 1e6 + rate * STEP_S * scrape
+            values.append([BEGIN_S + STEP_S * scrape, str(counter)])
+        labels = {
+            "__name__": metric,
+            "instance": "10.0.0.7:3302",
+            "job": "ebs-csi-node",
+            "instance_id": "i-0123456789abcdef0",
+            "volume_id": "vol-0123456789abcdef0",
+        }
+        found.append({"metric": labels, "values": values})
+    return found
+
+
+def of_volume(get: Callable[..., Any]) -> Any:
+    end_s = BEGIN_S + STEP_S * SCRAPES
+    volume = "vol-0123456789abcdef0"
+    return prometheus.read("http://prom:9090", "", volume, BEGIN_S - 1, end_s, get)
+
+
+def test_the_driver_of_ebs_volumes_tells_of_their_limits_and_their_machines() -> None:
+    (demand,) = demands(of_volume(answering(ebs_driver())))
+    assert (demand.node, demand.device) == (
+        "i-0123456789abcdef0",
+        "vol-0123456789abcdef0",
+    )
+    rates = np.array(list(EBS_RATES.values())[:4])
+    seconds = STEP_S * (SCRAPES - 1)
+    assert demand.amounts.sum(axis=1) == pytest.approx(rates * seconds)
+    shares: dict[tuple[str, str], float] = {}
+    for throttle in demand.reported:
+        assert throttle.is_counted and throttle.is_of_all
+        shares[throttle.owner, throttle.limited] = float(throttle.share.mean())
+    assert shares == {
+        ("disk", "ios"): pytest.approx(0.04),
+        ("disk", "bytes"): 0.0,
+        ("machine", "ios"): pytest.approx(0.3),
+        ("machine", "bytes"): pytest.approx(0.02),
+    }
+
+
+def test_a_driver_that_lacks_a_count_is_refused_with_its_release() -> None:
+    lacking = "aws_ebs_csi_ec2_exceeded_tp_seconds_total"
+    with pytest.raises(UsageError, match=f"has no {lacking}") as refused:
+        of_volume(answering(ebs_driver(without=lacking)))
+    assert "1.38.1" in refused.value.advice
+
+
 def asked(get: Callable[..., Any], url: str = "http://prom:9090") -> Any:
     end_s = BEGIN_S + STEP_S * SCRAPES
     return prometheus.read(url, MATCH, "sdc", BEGIN_S - 1, end_s, get)

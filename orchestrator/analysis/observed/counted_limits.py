@@ -1,0 +1,209 @@
+"""What a disk itself counts of its limits settles what sums of minutes leave open. Pure.
+
+A sum hides how much of it came within a few seconds. A disk that counts for how long more was asked
+for than it lets through tells two things of other disks:
+
+- A larger one serves what this one served without being at its cap: what was served never came
+  faster than this one lets through. What it would have been asked for besides is from the time that
+  was counted, and from no other.
+- A smaller one would have been asked for more than its cap for that time at least.
+
+How far larger or smaller: users of another disk ask for more or less, by SLACK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from orchestrator.analysis.observed import rate_caps
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.drawn_seconds import Band
+from orchestrator.analysis.observed.rate_caps import Caps, RateCap
+from orchestrator.analysis.observed.reported_throttle import (
+    Limited,
+    Owner,
+    ReportedThrottle,
+)
+from orchestrator.analysis.observed.share_bounds import SLACK, OnDisk
+from orchestrator.analysis.telemetry.use.disk_seconds import AT_CAP
+from orchestrator.tier import Limits
+
+_LIMITED: tuple[Limited, ...] = ("ios", "bytes")
+_OWNERS: tuple[Owner, ...] = ("disk", "machine")
+# A mean above what the disk is said to let through shows that it is another disk.
+_ROUNDED = 1.02
+_LESS, _MORE = SLACK
+
+
+@dataclass(frozen=True)
+class CountedLimits:
+    """What the observed disks counted, if each counted all of its limits in all of the time.
+
+    source: the limits of each disk. share: of the time of all disks, for which a limit of the disk
+    or of its machine held it back, at most. of_limit: limit of the disks themselves → the share of
+    the disk with most.
+    """
+
+    source: Limits
+    share: float
+    of_limit: Mapping[Limited, float]
+
+    @classmethod
+    def of(cls, demands: Sequence[Demand], source: Limits | None) -> Self | None:
+        """The count of these disks. None unless they are known, and counted all of the time."""
+        # Nobody counts for a disk whose reads and writes are limited apart.
+        if source is None or source.write_iops is not None:
+            return None
+        of_limit: dict[Limited, float] = dict.fromkeys(_LIMITED, 0.0)
+        for demand in demands:
+            if not _is_counted(demand, source):
+                return None
+            for limited in _LIMITED:
+                share = _share(demand, limited)
+                of_limit[limited] = max(of_limit[limited], share)
+        return cls(source, _share_over(demands, _OWNERS) or 0.0, of_limit)
+
+    @property
+    def reached(self) -> Caps:
+        """The disks' own limits that were exceeded."""
+        return tuple(filter(self._is_exceeded, rate_caps.caps(self.source)))
+
+    def _is_exceeded(self, cap: RateCap) -> bool:
+        if cap.counted == "bytes":
+            return self.of_limit["bytes"] > 0
+        return self.of_limit["ios"] > 0
+
+    def settled(self, on: OnDisk, caps: Caps, unit_bytes: int | None) -> OnDisk:
+        """What sums say of one disk in the place of each, as far as the count leaves it open."""
+        if self._serves_all(caps, unit_bytes):
+            return _at_most(on, 0.0)
+        return _at_least(on, self._least_of(caps))
+
+    def _serves_all(self, caps: Caps, unit_bytes: int | None) -> bool:
+        """Whether no cap is reached by what the observed disk lets through, and users ask more."""
+        # A smaller unit would count as several what this disk counted as one.
+        if unit_bytes is None or unit_bytes < self.source.io_unit_bytes:
+            return False
+        most = _most(self.source)
+        for cap in caps:
+            limited: Limited = "ios"
+            if cap.counted == "bytes":
+                limited = "bytes"
+            served = most[limited]
+            if served is None or (1 + _MORE) * served >= AT_CAP * cap.base:
+                return False
+        return True
+
+    def _least_of(self, caps: Caps) -> float:
+        """For which share of the time a smaller disk would have been asked for more than a cap."""
+        base: dict[Limited, int | None] = {
+            "ios": self.source.iops,
+            "bytes": self.source.bytes_per_s,
+        }
+        least = 0.0
+        for cap in caps:
+            # Users who wait ask less: what exceeds this disk's limit exceeds so much of it all the
+            # same.
+            for limited, share in self.of_limit.items():
+                limit = base[limited]
+                is_smaller = limit is not None and cap.top <= (1 - _LESS) * limit
+                if cap.counted == limited and is_smaller:
+                    least = max(least, share)
+        return least
+
+
+def _most(source: Limits) -> dict[Limited, float | None]:
+    """The most that a disk lets through in any second, burst included; None: not known."""
+    most: dict[Limited, float | None] = dict.fromkeys(_LIMITED)
+    for cap in rate_caps.caps(source):
+        if cap.counted in ("ios", "bytes"):
+            most[cap.counted] = cap.top
+    return most
+
+
+def _is_counted(demand: Demand, source: Limits) -> bool:
+    """Whether it counted both limits of its own all the time, and did no more than `source`."""
+    counted: set[Limited] = set()
+    for throttle in _counts(demand):
+        if throttle.owner == "disk" and throttle.is_of_all:
+            counted.add(throttle.limited)
+    if counted != set(_LIMITED) or demand.devices != 1:
+        return False
+    most = _most(source)
+    ios = most["ios"] or np.inf
+    bytes_per_s = most["bytes"] or np.inf
+    is_within = demand.ios <= _ROUNDED * ios * demand.step_s
+    is_within &= demand.bytes <= _ROUNDED * bytes_per_s * demand.step_s
+    return bool(is_within.all())
+
+
+def _counts(demand: Demand) -> Iterator[ReportedThrottle]:
+    for throttle in demand.reported:
+        if throttle.is_counted:
+            yield throttle
+
+
+def _share(demand: Demand, limited: Limited) -> float:
+    """The share of the time for which it was above one limit of its own."""
+    over_s = 0.0
+    for throttle in _counts(demand):
+        if (throttle.limited, throttle.owner) == (limited, "disk"):
+            over_s += float(np.nansum(throttle.share * demand.step_s))
+    return over_s / float(demand.step_s.sum())
+
+
+def machine_share(demands: Sequence[Demand]) -> float | None:
+    """The share of all disks' time for which their machines' limits held them back, at most; None
+    if that was not counted."""
+    return _share_over(demands, ("machine",))
+
+
+def _share_over(demands: Sequence[Demand], owners: Sequence[Owner]) -> float | None:
+    """The share of all disks' time above any limit of these, at most; None if none was counted."""
+    over_s = 0.0
+    whole_s = 0.0
+    is_counted = False
+    for demand in demands:
+        share = np.zeros(len(demand.step_s))
+        for throttle in _counts(demand):
+            if throttle.owner in owners:
+                is_counted = True
+                # Two limits may be exceeded in unlike seconds of an interval.
+                share += np.nan_to_num(throttle.share)
+        over_s += float((np.minimum(1.0, share) * demand.step_s).sum())
+        whole_s += float(demand.step_s.sum())
+    if not is_counted:
+        return None
+    return over_s / whole_s
+
+
+def _at_most(on: OnDisk, most: float) -> OnDisk:
+    """Bounds that are no higher."""
+    return replace(
+        on,
+        waits=_within(on.waits, 0.0, most),
+        queues=_within(on.queues, 0.0, most),
+        less=min(on.less, most),
+        more=min(on.more, most),
+    )
+
+
+def _at_least(on: OnDisk, least: float) -> OnDisk:
+    """Bounds that are no lower."""
+    return replace(
+        on,
+        waits=_within(on.waits, least, 1.0),
+        queues=_within(on.queues, least, 1.0),
+        less=max(on.less, least),
+        more=max(on.more, least),
+    )
+
+
+def _within(band: Band, least: float, most: float) -> Band:
+    """The band within both; NaN stays."""
+    low, high = np.clip(band, least, most).tolist()
+    return Band(low, high)

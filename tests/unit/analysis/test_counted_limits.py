@@ -1,0 +1,107 @@
+"""A disk that counts for how long it was above its limits settles what sums of minutes hide.
+
+Goal: more words from minutes, and none that seconds of the same demand contradict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.answers.observation import observation_answer
+from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.tier import Limits
+from tests.counted_demands import (
+    DAY_S,
+    MINUTE_S,
+    ONE_PCT,
+    SOURCE,
+    contradicted,
+    counting,
+    told,
+    words,
+)
+from tests.simulated_demand import PROCESSES, in_seconds, seconds_of, summed
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Demand:
+    """It asks for more than its disk lets through in 0.1 % of the seconds."""
+    return seconds_of("bursts of 2 s", 3, DAY_S // 4, mean=270.0)
+
+
+def test_a_larger_disk_is_settled_from_minutes(quiet: Demand) -> None:
+    demand = counting(quiet)
+    without = words(replace(demand, reported=()))
+    settled = words(demand)
+    assert without["azure/P50"] == "cannot be told"
+    assert settled["azure/P50"] == "would have carried"
+    assert told(settled) > told(without)
+
+
+def test_a_smaller_disk_is_settled_from_minutes() -> None:
+    demand = counting(seconds_of("bursts of 10 s", 5, DAY_S // 4, mean=1200.0))
+    without = words(replace(demand, reported=()))
+    settled = words(demand)
+    smaller = [
+        name
+        for name, word in without.items()
+        if word == "cannot be told" and settled[name] == "would not"
+    ]
+    assert smaller
+
+
+def test_the_disk_itself_stays_open(quiet: Demand) -> None:
+    """Of demand that is a little higher its count says nothing."""
+    alike = "azure/premium-v2:size=256GiB,iops=3000,throughput=125MB/s"
+    assert words(counting(quiet))[alike] == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("source", "of_all"), [(None, True), (SOURCE, False), (Limits(500, 10**7), True)]
+)
+def test_nothing_is_settled_unless_disk_and_time_are_known(
+    quiet: Demand, source: Limits | None, of_all: bool
+) -> None:
+    """The last disk is too small for what was read: it is another one."""
+    demand = counting(quiet, of_all=of_all)
+    assert Observed.of([demand], ONE_PCT, source).counted is None
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_no_word_is_contradicted_by_seconds(process: str) -> None:
+    asked = seconds_of(process, 7, DAY_S // 4, mean=500.0)
+    assert contradicted(asked, words(counting(asked))) == []
+
+
+def kinds(observation: Observed) -> dict[str, str]:
+    answer = observation_answer(observation.with_answers([]), "", [])
+    return {caution.kind: caution.text for caution in answer.cautions}
+
+
+def test_whose_count_it_is_stands_on_the_page(quiet: Demand) -> None:
+    found = kinds(Observed.of([counting(quiet)], ONE_PCT, SOURCE))
+    assert (
+        "By its own count the observed disk was above" in found["counted by the disk"]
+    )
+    assert "held back by the machine" not in found
+
+
+def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
+    quiet: Demand,
+) -> None:
+    observation = Observed.of([counting(quiet, machine=0.05)], ONE_PCT, SOURCE)
+    assert observation.machine_share == pytest.approx(0.05)
+    assert "in 5 % of the time" in kinds(observation)["held back by the machine"]
+    assert words(counting(quiet, machine=0.05))["azure/P50"] == "cannot be told"
+
+
+def test_a_heap_that_disk_and_machine_deny_is_the_loads() -> None:
+    steady = in_seconds(np.full(DAY_S // 4, 2_000.0))
+    heaped = summed(steady, MINUTE_S)
+    assert Observed.of([heaped], ONE_PCT).source
+    assert not Observed.of([counting(steady)], ONE_PCT).source
+    assert Observed.of([counting(steady, machine=None)], ONE_PCT).source
