@@ -19,6 +19,7 @@ _MICRO = 1e-6
 
 _NAMES = strict_yaml.shipped(__package__, "counters.yaml")
 _PLAIN = _NAMES["plain"]
+_DRIVES = _NAMES["drives"]
 _TICKERS = _NAMES["tickers"]
 _LATENCIES = _NAMES["latencies"]
 
@@ -27,7 +28,7 @@ def _values() -> dict[str, tuple[str, str]]:
     """Their names → ours and units, of tickers in both stores."""
     # `rocksdb_*` is the regular store, `intentsdb_rocksdb_*` the one of provisional records. Both
     # write to the disk, so both count.
-    values = dict(_PLAIN)
+    values = {**_PLAIN, **_DRIVES}
     for store in _NAMES["stores"]:
         for name, ours in _TICKERS.items():
             values[f"{store}_{name}"] = ours
@@ -40,10 +41,10 @@ _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_tota
 # been there since 2025.2.3, for LISTEN and NOTIFY.
 _SYSTEM = ("system", "yb_system")
 # The last repeats the others, beside what is its own.
-_ENTITIES = ("tablet", "table", "server")
+_ENTITIES = ("tablet", "table", "drive", "server")
 # The server matches parts of names: these match all of the above, in both stores.
 _LATENT = tuple(name.removeprefix("rocksdb_") for name in _LATENCIES)
-_PARTS = (*_PLAIN, *_LATENT, *_TICKERS)
+_PARTS = (*_PLAIN, *_LATENT, *_TICKERS, *_DRIVES)
 PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
 
@@ -74,7 +75,8 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
         if entity.get("type") not in _ENTITIES:
             continue
         is_others = bool(ours) and _is_others(entity, ours)
-        # RocksDB's tickers are per tablet, the log's latencies per table: a node has the sum.
+        # RocksDB's tickers are per tablet, the log's latencies per table, syncs of everything per
+        # drive: a node has the sum.
         for name, value in _readings_of(entity):
             totals[name] = totals.get(name, 0.0) + value
             if is_others and name in _SHARED:
@@ -153,7 +155,7 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _factor(name: str) -> float:
     """The factor that makes base units of it."""
-    if name.endswith("_micros"):
+    if name.endswith("_micros") or (name in _DRIVES and name.endswith("_time")):
         return _MICRO
     return 1.0
 

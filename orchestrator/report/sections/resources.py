@@ -127,6 +127,9 @@ _STORAGE_ENGINE = {
     "wal_sync_avg_s": "Time of a sync",
     "wal_append_avg_s": "Time of an append",
     "wal_bytes_per_s": "WAL written",
+    "drive_syncs_per_s": "Syncs of all files/s",
+    "drive_sync_avg_s": "Time of any sync",
+    "drive_written_bytes_per_s": "Written to drives",
     "flush_bytes_per_s": "Flushed",
     "compaction_read_bytes_per_s": "Compactions read",
     "compaction_write_bytes_per_s": "Compactions wrote",
@@ -163,7 +166,8 @@ def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
         return ()
     about = (
         "All nodes together over the measured window. A sync is of one tablet's log. Below its "
-        "time stands the node where it took longest. Writes held back: time of stalls, summed "
+        "time stands the node where it took longest. Syncs of all files are of the log and of data "
+        "files, on all drives of a node. Writes held back: time of stalls, summed "
         "over a node's tablets, mean of the nodes. Writes refused: too many files wait for "
         "merging. Requests queued: how long each waited for a thread of its tablet server. "
         "Requests refused: the queue was full, they came too late, or memory was short. Figures "

@@ -84,9 +84,7 @@ def kinds(observation: Observed) -> dict[str, str]:
 
 def test_whose_count_it_is_stands_on_the_page(quiet: Demand) -> None:
     found = kinds(Observed.of([counting(quiet)], ONE_PCT, SOURCE))
-    assert (
-        "By its own count the observed disk was above" in found["counted by the disk"]
-    )
+    assert "own count limits held it back" in found["counted by the disk"]
     assert "held back by the machine" not in found
 
 

@@ -117,7 +117,10 @@ def test_what_a_disk_counts_settles_minutes_up_to_the_page(tmp_path: Path) -> No
     assert words[0]["azure/P50"] == "cannot be told"
     assert words[1]["azure/P50"] == "would have carried"
     text = plain((folder / "report.md").read_text())
-    assert "By its own count the observed disk was above a limit" in text
+    assert (
+        "By the observed disk's own count limits held it back in 1 % of the time"
+        in text
+    )
     assert "its machine's limit was exceeded in 1 % of the time" in text
 
 

@@ -356,7 +356,7 @@ def test_statements_are_counted_as_they_were_seen() -> None:
 
 def test_the_adapter_asks_for_metrics_that_were_seen() -> None:
     """Its request too: a parameter that no server knows would be ignored, silently."""
-    kinds = ("tablet", "table", "server")
+    kinds = ("tablet", "table", "drive", "server")
     known = {name for kind in kinds for name in evidenced(kind, versions.DEFAULT)}
     asked = parse_qs(urlsplit(counters.PATH).query)
     for part in asked["metrics"][0].split(","):

@@ -120,6 +120,40 @@ def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
     }
 
 
+def drive(path: str, syncs: int, sync_us: int) -> dict[str, Any]:
+    """As FsManager and drive_io_stats.cc register it: one for each root."""
+    metrics = (
+        value("drive_bytes_written", 1_000_000),
+        value("drive_write_time", 40_000),
+        value("drive_sync_count", syncs),
+        value("drive_sync_time", sync_us),
+        value("drive_range_sync_count", 2),
+        value("drive_range_sync_time", 30_000),
+        value("drive_bytes_unsynced", 77),
+        value("drive_proactive_sync_count", 1),
+        {"name": "drive_sync_latency", "total_count": syncs, "total_sum": sync_us},
+    )
+    of_drive = entity("drive", *metrics)
+    return {**of_drive, "id": f"drive:{path}", "attributes": {"drive_path": path}}
+
+
+def test_drives_of_a_node_are_summed_in_base_units() -> None:
+    """From 2025.2.7 on each WAL or data directory has them (docs/research/YUGABYTEDB.md)."""
+    drives = [drive("/mnt/d0", 100, 900_000), drive("/mnt/wal", 300, 300_000)]
+    read = counters.storage(json.dumps([*json.loads(TSERVER), *drives]))
+    assert {name: read[name] for name in read if name.startswith("drive_")} == {
+        "drive_written_bytes_total": 2e6,
+        "drive_write_seconds_total": pytest.approx(0.08),
+        "drive_syncs_total": 400.0,
+        "drive_sync_seconds_total": pytest.approx(1.2),
+        "drive_range_syncs_total": 4.0,
+        "drive_range_sync_seconds_total": pytest.approx(0.06),
+    }
+    assert read["wal_syncs_total"] == 21.0, "which is of the log alone"
+    assert all(name in counters.UNITS for name in read)
+    assert "drive_" in counters.PATH
+
+
 def test_statements_are_counted_once_and_not_again_as_transactions() -> None:
     statements = counters.statements(YSQL)
     assert statements == {

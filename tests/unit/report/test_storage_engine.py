@@ -41,6 +41,9 @@ _RATES = {
     "queued_seconds_total": (1.5, 6.0),
     "queue_rejections_total": (0.0, 2.0),
     "memory_rejections_total": (1.0, 4.0),
+    "drive_syncs_total": (200.0, 400.0),
+    "drive_sync_seconds_total": (0.6, 2.4),
+    "drive_written_bytes_total": (5 * MB, 7 * MB),
     "sql_statements_total": (500.0, 500.0),
     "sql_statement_seconds_total": (1.0, 2.0),
 }
@@ -163,6 +166,9 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
         "node-2 6 ms",
     )
     assert row["Compactions wrote"].text == "3 MB/s"
+    assert row["Syncs of all files/s"].text == "600"
+    assert row["Time of any sync"].text == "5 ms"
+    assert row["Written to drives"].text == "12 MB/s"
     assert row["Writes held back"].text == "25 %"
     assert (row["Writes refused/s"].text, row["Conflicts/s"].text) == ("0", "24")
     assert (row["Requests queued"].text, row["Requests refused/s"].text) == (

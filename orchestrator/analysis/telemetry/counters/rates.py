@@ -183,7 +183,7 @@ def machine_rates(growth: Growth, host: str) -> MachineRates:
 
 @dataclass(frozen=True)
 class ServerRates:
-    """A YugabyteDB's servers: its log, data files, block cache and requests."""
+    """A YugabyteDB's servers: its log, data files, drives, block cache and requests."""
 
     wal_syncs_per_s: float | None
     wal_bytes_per_s: float | None
@@ -203,6 +203,9 @@ class ServerRates:
     requests_waited: float | None
     statements_per_s: float | None
     statements_took: float | None
+    drive_syncs_per_s: float | None
+    drive_syncs_took: float | None
+    drive_written_bytes_per_s: float | None
 
     @property
     def wal_sync_avg_s(self) -> float | None:
@@ -219,6 +222,10 @@ class ServerRates:
     @property
     def request_queued_avg_s(self) -> float | None:
         return quotient(self.requests_waited, self.requests_per_s)
+
+    @property
+    def drive_sync_avg_s(self) -> float | None:
+        return quotient(self.drive_syncs_took, self.drive_syncs_per_s)
 
     @property
     def statement_avg_s(self) -> float | None:
@@ -256,6 +263,9 @@ def server_rates(growth: Growth, node: str) -> ServerRates:
         requests_waited=growth.per_s(node, "queued_seconds_total"),
         statements_per_s=growth.per_s(node, "sql_statements_total"),
         statements_took=growth.per_s(node, "sql_statement_seconds_total"),
+        drive_syncs_per_s=growth.per_s(node, "drive_syncs_total"),
+        drive_syncs_took=growth.per_s(node, "drive_sync_seconds_total"),
+        drive_written_bytes_per_s=growth.per_s(node, "drive_written_bytes_total"),
     )
 
 
