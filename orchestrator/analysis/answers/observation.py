@@ -304,13 +304,13 @@ def _counted(observed: AnsweredObservation, counted_share: float) -> Caution:
     """What sums hide is settled by the disk's own count."""
     share = percent_in_words(counted_share)
     text = (
-        f"By the observed disk's own count limits held it back in {share} of the time. Those of its "
-        "machine are among them."
+        f"By the observed disk's own count limits held it back in {share} of the time. Those of "
+        "its machine are among them."
     )
     if observed.apart_s:
         text += (
-            " That settles what sums hide. A disk with a sixth more of both limits carried the rest "
-            "below its cap."
+            " That settles what sums hide. A disk with a sixth more of both limits carried the "
+            "rest below its cap."
         )
     return Caution(
         "counted by the disk",
