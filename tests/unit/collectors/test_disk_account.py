@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from orchestrator.collectors.disk_account import DiskAccountCollector
 from orchestrator.model import DISK_ACCOUNT, Node
 from orchestrator.platforms.common.local_machine import LocalMachine
+from tests.agents import Agents
 
 ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
 WHOLE = f"{7:020} {2_500_000_000:020} {4_000_000_000:020} {7:020}\n"
@@ -52,6 +55,23 @@ def test_an_account_is_of_the_node_whose_data_or_log_is_on_the_disk(
         ("node-1", "wal_disk_held_back_seconds_total"): pytest.approx(2.5),
         ("node-1", "wal_disk_served_seconds_total"): pytest.approx(4.0),
     }
+
+
+def test_a_machine_elsewhere_reads_it_with_its_other_files(tmp_path: Path) -> None:
+    """By the agent itself, whose root is the machine's: one question brings all of a tick."""
+    group = tmp_path / "proc/42/cgroup"
+    group.parent.mkdir(parents=True)
+    group.write_text(f"0::/docker/{ID}\n")
+    (tmp_path / "var").mkdir()
+    there = server("disk-node-1", tmp_path / "var/node-1.account")
+    on_machine = replace(there, sources={DISK_ACCOUNT: "/var/node-1.account"})
+    with closing(Agents(tmp_path).machine()) as far:
+        collector = DiskAccountCollector(lambda _: far)
+        for _ in range(2):
+            far.refresh()
+            found = list(collector.read([on_machine], 1.0))
+    values = [(sample.node, sample.value) for sample in found]
+    assert values == [("node-1", pytest.approx(2.5)), ("node-1", pytest.approx(4.0))]
 
 
 def test_what_a_killed_server_left_is_not_read(
