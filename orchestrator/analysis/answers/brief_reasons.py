@@ -33,10 +33,30 @@ def why(asked: Asked, answer: Answer) -> str:
     texts: list[str] = []
     if purchase is not None:
         texts += _against_cheaper(asked, purchase.tier)
+        # Where nothing cheaper misses the SLO, nothing else says what it asks for.
+        if not texts:
+            texts += _clauses_met(asked, answer, purchase.tier)
         texts += _against_dearer(asked, purchase.tier)
     if texts:
         return "; ".join(texts)
     return _nearest(asked, answer) or _reason(asked, answer)
+
+
+def _clauses_met(asked: Asked, answer: Answer, tier: str) -> Iterator[str]:
+    """`premium meets p99 < 270 ms (260 ms) and nopm > 8000 (8,380 NOPM)`; nothing without an SLO,
+    and for several workloads, whose cards say it."""
+    if len(answer.parts) > 1:
+        return
+    decision = asked.decision(answer.parts[0].subject)
+    if decision is None:
+        return
+    texts: list[str] = []
+    for offer in decision.offers:
+        if offer.tier == tier:
+            for result in offer.slo:
+                texts.append(f"{result.objective} ({result.mean or result.measured})")
+    if texts:
+        yield f"{tier} meets {units.listed(texts)}"
 
 
 def _nearest(asked: Asked, answer: Answer) -> str:

@@ -228,7 +228,7 @@ def _first_table(observed: AnsweredObservation) -> Table:
     about = (
         f"{_AT_CAP}: share of the seconds, of the disk with the most load. It is a range, from "
         "30 % less load to 10 % more: a database asks another disk for up to a tenth more, and for "
-        "less where users wait. Below it stands which cap. `Every disk` has all figures."
+        "less where users wait. Below it stands which cap. “Every disk” has all figures."
     )
     return table_of(rows, ("Disk", "Answer"), (about,), _FIRST_COLUMNS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -256,6 +257,18 @@ def test_beside_an_slo_nothing_is_said_of_how_much_faster_the_dearer_tier_is() -
     brief = brief_of(replace(campaign, plan=replace(campaign.plan, workloads=loads)))
     assert brief.what.startswith("Buy premium-v2")
     assert "ultra is not needed for 3.06 times the price" in brief.why
+
+
+def test_a_tier_that_meets_the_slo_says_with_which_figures() -> None:
+    campaign = asked_for(
+        build_campaign(workloads=("tpcc",), repetitions=5, frames=False),
+        "new_order p99 < 300 ms, nopm > 8000",
+    )
+    assert re.fullmatch(
+        r"premium meets new_order p99 < 300 ms \(2\d\d ms\) and nopm > 8000 \(8,\d+ NOPM\); "
+        r"premium-v2 is not needed for 2.46 times the price\.",
+        brief_of(campaign).why,
+    )
 
 
 def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
