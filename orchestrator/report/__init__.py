@@ -64,7 +64,7 @@ def for_the_ticket(campaign: Results, verdict: Verdict) -> str:
 
 
 def summary_of(campaign: Results, verdict: Verdict) -> str:
-    """The question and the answer in four lines, for a chat or a merge request.
+    """The question and the lines of the brief, for a chat or a merge request.
 
     Before them a rehearsal says that its figures are made up.
     """

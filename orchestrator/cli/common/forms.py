@@ -7,7 +7,7 @@ TABLE = "table"
 JSON = "json"
 NAME = "name"  # names alone, a line each, for a shell's loop; of an answer the disks to buy
 MARKDOWN = "md"
-SUMMARY = "summary"  # five lines, for a chat or a merge request
+SUMMARY = "summary"  # the first lines alone, for a chat or a merge request
 HTML = "html"
 
 TABLE_ALONE = (TABLE,)

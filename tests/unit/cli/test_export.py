@@ -129,7 +129,7 @@ def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
     assert sorted(results.rglob("*")) == before
 
 
-def test_a_summary_is_the_question_and_four_lines(
+def test_a_summary_is_the_question_and_the_brief(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ["report", "-o", "summary", "--results", str(results)]
@@ -138,7 +138,7 @@ def test_a_summary_is_the_question_and_four_lines(
     assert question.endswith("?")
     assert what.startswith("Buy ultra: ")
     begins = [line.partition(":")[0] for line in lines]
-    assert begins == ["Why", "How sure", "Not tested"]
+    assert begins == ["Why", "How sure", "Not tested", "Next"]
 
 
 def test_the_page_is_printed_and_nothing_else(
