@@ -1,5 +1,5 @@
-"""A document in the form that was asked for: on the terminal, as JSON, Markdown or a page, its first
-lines, or the names of disks alone."""
+"""A document in the form that was asked for: on the terminal, as JSON, Markdown or a page, its
+first lines, or the names of disks alone."""
 
 from collections.abc import Sequence
 from pathlib import Path
