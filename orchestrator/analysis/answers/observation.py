@@ -219,7 +219,7 @@ def _cautions(
         yield from _unseen(observed)
     if observed.counted_share is not None:
         yield _counted(observed, observed.counted_share)
-    elif observed.reported:
+    elif observed.reported_of_disks:
         yield _reported_held_back(observed)
     if observed.machine_share:
         yield _held_back_by_machine(observed.machine_share)
@@ -288,7 +288,7 @@ def _held_back(observed: AnsweredObservation) -> Caution:
 
 def _reported_held_back(observed: AnsweredObservation) -> Caution:
     """By the provider's own word, which outranks what readings look like."""
-    caps = caps_in_words(observed.reported)
+    caps = caps_in_words(observed.reported_of_disks)
     share = percent_in_words(observed.reported_share)
     return Caution(
         "held back",
@@ -323,8 +323,8 @@ def _held_back_by_machine(machine_share: float) -> Caution:
     share = percent_in_words(machine_share)
     return Caution(
         "held back by the machine",
-        f"By the disk's own count its machine's limit was exceeded in {share} of the time. No disk "
-        "would change that.",
+        f"Its machine's limit is reported to have held the observed disk back in {share} of the "
+        "time. No disk would change that.",
         "A larger machine would: name it with --vm.",
     )
 

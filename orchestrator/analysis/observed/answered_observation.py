@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import has_enough_pieces
-from orchestrator.analysis.observed.rate_caps import Caps
+from orchestrator.analysis.observed.rate_caps import Caps, RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.tier_catalog.candidates import Purchase
 from orchestrator.units import gathered
@@ -99,6 +99,15 @@ class AnsweredObservation:
     beyond: float
     refused: str
     answers: tuple[CandidateAnswer, ...]
+
+    @property
+    def reported_of_disks(self) -> Caps:
+        """The reported limits that are the disks' own, and not their machines'."""
+        of_disks: list[RateCap] = []
+        for cap in self.reported:
+            if not cap.is_of_machine:
+                of_disks.append(cap)
+        return tuple(of_disks)
 
     @property
     def apart_s(self) -> float:

@@ -157,26 +157,31 @@ def _share(demand: Demand, limited: Limited) -> float:
 
 
 def machine_share(demands: Sequence[Demand]) -> float | None:
-    """The share of all disks' time for which their machines' limits held them back, at most; None
-    if that was not counted."""
-    return _share_over(demands, ("machine",))
+    """The share of all disks' time for which their machines' limits held them back, at most: by
+    the disks' count, or by the provider's report of minutes. None if neither is there."""
+    counted = _share_over(demands, ("machine",))
+    if counted is not None:
+        return counted
+    return _share_over(demands, ("machine",), is_counted=False)
 
 
-def _share_over(demands: Sequence[Demand], owners: Sequence[Owner]) -> float | None:
-    """The share of all disks' time above any limit of these, at most; None if none was counted."""
+def _share_over(
+    demands: Sequence[Demand], owners: Sequence[Owner], is_counted: bool = True
+) -> float | None:
+    """The share of all disks' time above any limit of these, at most; None if none is known."""
     over_s = 0.0
     whole_s = 0.0
-    is_counted = False
+    is_known = False
     for demand in demands:
         share = np.zeros(len(demand.step_s))
-        for throttle in _counts(demand):
-            if throttle.owner in owners:
-                is_counted = True
+        for throttle in demand.reported:
+            if throttle.owner in owners and throttle.is_counted == is_counted:
+                is_known = True
                 # Two limits may be exceeded in unlike seconds of an interval.
                 share += np.nan_to_num(throttle.share)
         over_s += float((np.minimum(1.0, share) * demand.step_s).sum())
         whole_s += float(demand.step_s.sum())
-    if not is_counted:
+    if not is_known:
         return None
     return over_s / whole_s
 

@@ -28,6 +28,17 @@ COLUMNS: dict[Limited, str] = {
 }
 
 
+# The same of the machine that all disks of a node share.
+MACHINE_COLUMNS: dict[Limited, str] = {
+    "ios": "machine_over_iops_share",
+    "bytes": "machine_over_bandwidth_share",
+}
+_MINUTES: tuple[tuple[Owner, dict[Limited, str]], ...] = (
+    ("disk", COLUMNS),
+    ("machine", MACHINE_COLUMNS),
+)
+
+
 class _CountedLimit(NamedTuple):
     owner: Owner
     limited: Limited
@@ -74,6 +85,7 @@ def in_rows(rows: pd.DataFrame) -> Iterator[ReportedThrottle]:
             # A counter may have been read a moment before the time that stands beside it.
             share = np.clip(rows[column].to_numpy(float) / length_s, 0.0, 1.0)
             yield ReportedThrottle(limit.limited, share, limit.owner, is_counted=True)
-    for limited, column in COLUMNS.items():
-        if column in rows and rows[column].notna().any():
-            yield ReportedThrottle(limited, rows[column].to_numpy(float))
+    for owner, columns in _MINUTES:
+        for limited, column in columns.items():
+            if column in rows and rows[column].notna().any():
+                yield ReportedThrottle(limited, rows[column].to_numpy(float), owner)

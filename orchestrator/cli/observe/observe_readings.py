@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from orchestrator import collectors, units
+from orchestrator.analysis.observed import machine_reports
 from orchestrator.cli.common.app import App
 from orchestrator.cli.observe import managed_prometheus, observe_nodes
 from orchestrator.cli.observe.observe_options import Read, pieces_in
@@ -101,7 +102,7 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
         if not observation_files.live(folder):
             raise _nothing_read(misses)
         tables.append(histories.read(folder))
-    return ObservedReadings(tables, misses, remarks)
+    return ObservedReadings(machine_reports.beside_disks(tables), misses, remarks)
 
 
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.machine_reports import MACHINE
 from orchestrator.analysis.observed.reported_throttle import COLUMNS as REPORTED
+from orchestrator.analysis.observed.reported_throttle import MACHINE_COLUMNS
 from orchestrator.histories.files.texts import FormError
 from orchestrator.histories.files.times import unix_s
 
@@ -54,13 +56,21 @@ def intervals(
         raise _nothing_read()
     _check_all_metrics(table)
     _check_one_series(table)
-    wide = table.pivot_table("value", [*_PLACE, "step_s"], "quantity", aggfunc="first")
-    complete = wide.dropna(subset=list(QUANTITIES)).reset_index()
+    wide = table.pivot_table("value", [*_PLACE, "step_s"], "quantity", aggfunc="max")
+    wide = wide.reset_index()
+    for quantity in QUANTITIES:
+        if quantity not in wide:
+            wide[quantity] = np.nan
+    has_all = wide[list(QUANTITIES)].notna().all(axis=1)
+    # Of a machine nothing but its limits is reported.
+    complete = wide[has_all | (wide["device"] == MACHINE)]
     end_s = complete["begin_s"] + complete["step_s"]
-    columns = [*INTERVALS, *REPORTED.values()]
+    columns = [*INTERVALS, *REPORTED.values(), *MACHINE_COLUMNS.values()]
     in_order = complete.assign(end_s=end_s).reindex(columns=columns)
     # A provider that does not report of limits has no column of them.
-    return in_order.dropna(axis="columns", how="all")
+    reports = in_order.columns.difference(list(INTERVALS))
+    unknown = reports[in_order[reports].isna().all()]
+    return in_order.drop(columns=unknown)
 
 
 def _nothing_read() -> FormError:
@@ -94,13 +104,17 @@ def _check_all_metrics(table: pd.DataFrame) -> None:
     demand_metrics = table["quantity"].where(table["quantity"].isin(QUANTITIES))
     quantities = demand_metrics.groupby([table["node"], table["device"]]).nunique()
     for node, device in quantities.index[quantities < len(QUANTITIES)]:
+        if device == MACHINE:
+            continue
         raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")
 
 
 def _check_one_series(table: pd.DataFrame) -> None:
     """FormError with the name of two series."""
-    # The same value twice is no second series: two pages of an answer may both have it.
-    values = table.groupby([*_PLACE, "quantity"])["value"].agg(
+    # The same value twice is no second series: two pages of an answer may both have it. A machine
+    # has two limits of each kind, with host caching and without.
+    of_disks = table[table["device"] != MACHINE]
+    values = of_disks.groupby([*_PLACE, "quantity"])["value"].agg(
         ["nunique", "min", "max"]
     )
     unlike = values[values["nunique"] > 1]

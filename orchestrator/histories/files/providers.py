@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES
+from orchestrator.analysis.observed.machine_reports import MACHINE
 from orchestrator.analysis.observed.managed_servers import (
     FLEXIBLE_SERVER_STORAGE,
     RDS_STORAGE,
@@ -27,6 +28,7 @@ _TABLES = strict_yaml.shipped(__package__, "names.yaml")
 _NAMES = _TABLES["providers"]
 _PER_SECOND = _TABLES["per_second"]
 _REPORTED = _TABLES["reported"]
+_OF_MACHINES = _TABLES["reported_of_machines"]
 _DISK_NAMES = {**_NAMES, **_REPORTED}
 _CLOUDWATCH_NAMES = {**_DISK_NAMES, **_PER_SECOND}
 # Azure's percentages are means of a minute, and rounded. At 100 the disk's limit holds I/Os back
@@ -52,8 +54,8 @@ class DiskPlace(NamedTuple):
 
 
 def azure(content: Any) -> pd.DataFrame:
-    """Devices are `lun0` and `os` of a machine, or a disk that is its own node. FormError if those
-    of a machine are not told apart."""
+    """Devices are `lun0` and `os` of a machine, a disk that is its own node, or MACHINE for what is
+    reported of a machine itself. FormError if those of a machine are not told apart."""
     points = list[MetricPoint]()
     for metric in content["value"]:
         if _is_report(metric) and not _has_success(metric):
@@ -69,8 +71,9 @@ def azure(content: Any) -> pd.DataFrame:
 
 def _is_report(metric: Any) -> bool:
     """Whether it reports of a limit, without which the others are read all the same."""
-    _, _, name = metric["name"]["value"].lower().partition(" disk ")
-    return name in _REPORTED
+    whole_name = metric["name"]["value"].lower()
+    _, _, name = whole_name.partition(" disk ")
+    return name in _REPORTED or whole_name in _OF_MACHINES
 
 
 def _has_success(metric: Any) -> bool:
@@ -90,6 +93,8 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     # `data disk read bytes/sec`, or `read_iops` of a flexible server.
     disk, _, of_disk = metric["name"]["value"].lower().partition(" disk ")
     name = of_disk or disk
+    if name in _OF_MACHINES:
+        yield from _points_of_machine(metric, name)
     if name not in _DISK_NAMES:
         return
     if not of_disk:  # a flexible server of PostgreSQL has one disk
@@ -104,6 +109,24 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
                 begin_s=point["timeStamp"],
                 quantity=_DISK_NAMES[name],
                 value=_value_of_azure(name, point.get("average")),
+            )
+
+
+def _points_of_machine(metric: Any, name: str) -> Iterator[MetricPoint]:
+    """Whether the limit of a machine was reached in each minute."""
+    for series in metric["timeseries"]:
+        _check_aggregation(name, series["data"])
+        place = _place(MACHINE, metric["id"], series.get("metadatavalues") or ())
+        for point in series["data"]:
+            average = point.get("average")
+            if average is None:
+                continue
+            yield MetricPoint(
+                node=place.node,
+                device=MACHINE,
+                begin_s=point["timeStamp"],
+                quantity=_OF_MACHINES[name],
+                value=float(average >= _AT_LIMIT_PCT),
             )
 
 
@@ -146,7 +169,7 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
         return DiskPlace(node, node)
     # A metric without its dimensions is of all disks of a machine, or all machines of a set.
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
-    has_number = disk not in ("os", "temp")
+    has_number = disk not in ("os", "temp", MACHINE)
     _check_apart(node, values, is_any_of_set, has_number)
     if has_number:
         return DiskPlace(node, f"lun{values['lun']}")

@@ -121,7 +121,33 @@ def test_what_a_disk_counts_settles_minutes_up_to_the_page(tmp_path: Path) -> No
         "By the observed disk's own count limits held it back in 1 % of the time"
         in text
     )
-    assert "its machine's limit was exceeded in 1 % of the time" in text
+    assert "held the observed disk back in 1 % of the time. No disk" in text
+
+
+def test_a_machines_limit_of_azure_monitor_is_on_the_page(tmp_path: Path) -> None:
+    """As docs/SOURCES.md has it: the machine's percentages in a file beside that of its disks."""
+    disks = json.loads(
+        (ROOT / "tests/fixtures/histories/azure_monitor.json").read_text()
+    )
+    like = disks["value"][0]
+    data: list[dict[str, Any]] = []
+    for point in like["timeseries"][0]["data"]:
+        data.append({"timeStamp": point["timeStamp"], "average": 100.0})
+    name = {"value": "VM Uncached IOPS Consumed Percentage"}
+    machine = {**like, "name": name, "timeseries": [{"data": data}]}
+    (tmp_path / "db-1.json").write_text(json.dumps(disks))
+    (tmp_path / "db-1-vm.json").write_text(json.dumps({**disks, "value": [machine]}))
+    given: list[str] = []
+    for file in ("db-1.json", "db-1-vm.json"):
+        given += ["--file", str(tmp_path / file)]
+    results = tmp_path / "results"
+    folder = observed(results, *given, "--device", "lun0", *ON)
+    text = plain((folder / "report.md").read_text())
+    assert "held the observed disk back in 100 % of the time. No disk" in text
+    facts = json.loads((folder / "observed.json").read_text())
+    assert list(facts["reported"]) == ["IOPS of the VM"]
+    again = observed(results, "--file", str(folder), *ON)
+    assert "held the observed disk back" in (again / "report.md").read_text()
 
 
 def test_the_terminal_has_the_lines_of_the_cards_and_what_bounds_them(

@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.disk_demands import demands
+from orchestrator.analysis.observed.machine_reports import beside_disks
 from orchestrator.histories import files
 from tests import ROOT
 from tests.written_histories import cloudwatch
@@ -112,6 +113,40 @@ def test_a_machine_that_does_not_tell_is_read_all_the_same(tmp_path: Path) -> No
     refused = {"errorCode": "InvalidSeries", "errorMessage": "no premium storage"}
     demand = of_azure(tmp_path, [None, 99.6, 98.2], **refused)
     assert demand.reported == () and len(demand.begin_s) == 2
+
+
+def test_what_azure_reports_of_a_machine_stands_beside_its_disks(
+    tmp_path: Path,
+) -> None:
+    """Asked for apart, because it has no LUN: a file of its own."""
+    disks = json.loads((FIXTURES / "azure_monitor.json").read_text())
+    like = disks["value"][0]
+    times = [point["timeStamp"] for point in like["timeseries"][0]["data"]]
+    machine = []
+    for name, percents in {
+        "VM Uncached IOPS Consumed Percentage": (3.0, 99.5, 40.0),
+        "VM Cached IOPS Consumed Percentage": (0.0, 0.0, 100.0),
+        "VM Uncached Bandwidth Consumed Percentage": (3.0, 3.0, 3.0),
+    }.items():
+        data = []
+        for time, percent in zip(times, percents, strict=True):
+            data.append({"timeStamp": time, "average": percent})
+        series = [{"metadatavalues": [], "data": data}]
+        machine.append({**like, "name": {"value": name}, "timeseries": series})
+    tables = []
+    for name, metrics in {"disks": disks["value"], "machine": machine}.items():
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps({**disks, "value": metrics}))
+        tables.append(files.read(file))
+    alone, *_ = demands(beside_disks(tables[:1])[0])
+    assert alone.reported == ()
+    (together,) = beside_disks(tables)
+    for demand in demands(together):
+        told = {}
+        for throttle in demand.reported:
+            assert throttle.owner == "machine" and not throttle.is_counted
+            told[throttle.limited] = throttle.share.tolist()
+        assert told == {"ios": [1, 1], "bytes": [0, 0]}
 
 
 def test_what_is_told_of_some_intervals_goes_with_them(tmp_path: Path) -> None:
