@@ -309,6 +309,7 @@ def _is(subjects: Sequence[str]) -> str:
 # ------------------------------------------------------------------ what to do next
 
 
+_MEASURE = "Measure it: `tierbench compare` takes the same options."
 _REPEAT = "Measure each tier several times, such as with `--repeats 5`."
 _BEYOND = "Measure a faster tier or a larger cluster, or relax the SLO."
 _ON_REAL_DISKS = (
@@ -320,7 +321,7 @@ _UNTIL_DECIDED = "Add `--until decided` to the command: it repeats what is open.
 def _next(asked: Asked, answer: Answer) -> str:
     """Where something is open or untried and a further campaign would tell it; else empty."""
     if answer.is_example:
-        return ""
+        return _MEASURE
     # Single runs have no interval, so nothing else can be settled before.
     if is_of_single_runs(asked, answer):
         return _REPEAT

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from orchestrator import report
 from orchestrator.analysis.answers.campaign import is_undecided
+from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.campaigns.comparable_campaigns import obstacle_over_time
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
@@ -82,11 +83,13 @@ def test_it_is_judged_as_an_example_that_nobody_can_take_for_an_answer(
     assert answer is not None and answer.is_example
     assert not answer.brief.what.startswith("Buy")
     assert "roven" not in answer.brief.how_sure
+    assert answer.brief.next_step.startswith("Measure it: `tierbench compare`")
 
 
 def test_an_example_is_no_answer_for_a_script(verdict: Verdict) -> None:
     assert verdict.answer is not None
     assert is_undecided(verdict.answer)
+    assert named_disks(verdict.answer) == ()
 
 
 def test_two_rehearsals_are_not_compared(results: Results) -> None:
