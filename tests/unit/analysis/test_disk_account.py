@@ -132,6 +132,15 @@ def exceeded(
         (AT_CAP, exceeded(0.0, 19.9), "iops_cap"),
         # It reaches no declared cap: what it counted is a remark.
         ({}, exceeded(90.0, 0.0), "unattributed"),
+        # But for the machine's, which is lower than any that was declared.
+        ({}, exceeded(0.0, 50.0), "vm_cap"),
+        ({}, exceeded(0.0, 50.0, "bandwidth"), "vm_cap"),
+        # Nothing else is named: then a quarter of the time is enough.
+        ({}, exceeded(0.0, 25.0), "vm_cap"),
+        ({}, exceeded(0.0, 24.9), "unattributed"),
+        ({"cpu_pct": 99.0}, exceeded(0.0, 49.9), "cpu_bound"),
+        ({"cpu_pct": 60.0}, exceeded(0.0, 50.0), "vm_cap"),
+        ({}, exceeded(10.0, 90.0), "unattributed"),
     ],
 )
 def test_whose_limit_binds_is_for_an_ebs_volume_to_say(
@@ -162,6 +171,16 @@ def test_the_machines_limit_is_named_with_its_source() -> None:
     counted = values(**AT_CAP, **exceeded(0.0, 60.0))
     text = node_cause.judge(counted, TIER, "node-1").text
     assert "the machine's limit (IOPS, by EBS' count): a larger machine" in text
+
+
+def test_what_a_machine_lets_through_is_measured() -> None:
+    """The disk was below its own cap all the time, and held back."""
+    judged = node_cause.judge(values(**exceeded(0.0, 72.0)), TIER, "node-1")
+    assert judged.text.startswith(
+        "The machine of node-1 held its disk back: by EBS' count its IOPS limit was exceeded 72 % "
+        "of the time (440 IOPS)."
+    )
+    assert "A larger machine would help" in judged.text
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     percent,
 )
 from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
-from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence, largest
+from orchestrator.analysis.telemetry.use.node_values import (
+    CapName,
+    Evidence,
+    assumed,
+    largest,
+)
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes_per_s
 
@@ -25,6 +30,7 @@ CAP_PCT = 95.0  # median second, of the cap in force
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 # Share of the seconds at a cap, for it to be named where nothing else is.
 AT_TIMES_PCT = 25.0
+HALF_THE_TIME_PCT = 50.0
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
 
@@ -81,6 +87,9 @@ def _cap_causes(
     for kind in _KINDS:
         is_shared = _is_at_shared_cap(kind, values)
         reached = _is_at_cap(kind, values, at_times_pct)
+        if not reached and _is_held_back_by_machine(kind, values, at_times_pct):
+            yield _machine_below_caps(kind, values, node)
+            continue
         if not (reached or is_shared):
             continue
         if not disk_cap_use.binds(kind.name, values, tier):
@@ -99,6 +108,27 @@ def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> boo
     if at_times_pct is None:
         return (values.of_cap_pct(kind.name) or 0.0) >= CAP_PCT
     return (values.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
+
+
+def _is_held_back_by_machine(
+    kind: _Kind, values: Evidence, at_times_pct: float | None
+) -> bool:
+    """By an EBS volume's count the machine alone holds it back, below any cap that was declared."""
+    if disk_cap_use.counted_owner(kind.name, values) != "instance":
+        return False
+    # The time in which the median second lies, as for a cap that was declared.
+    least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
+    return (values.instance_exceeded_pct(kind.name) or 0.0) >= least_pct
+
+
+def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
+    """What the disk did then is what its machine lets through."""
+    exceeded = percent(values.instance_exceeded_pct(kind.name))
+    text = (
+        f"The machine of {node} held its disk back: by EBS' count its {kind.title} limit was "
+        f"exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
+    )
+    return Cause("vm_cap", text + memory_too(values))
 
 
 def _is_at_shared_cap(kind: _Kind, values: Evidence) -> bool:
