@@ -8,7 +8,8 @@ and of 25, which is about the least that a run has? Truth: the disk's own accoun
 limits kept I/Os. A limit holds back where that is a tenth of the I/Os' time or more
 (`disk_cap_use.HELD_BACK_PCT`).
 
-What is missed is not named a cap with the account either: a remark says then what the disk counted.
+With the account a second is shown as held back from a fifth of the I/Os' time on, also below every
+cap. As the cause of a window it is named no cap for that: a remark says what the disk counted.
 
 Method: `listen` stands beside any runs on emulated disks of this machine, such as those of
 `make rehearse`. Each second it reads /proc/diskstats, and asks each disk server at its control
@@ -148,6 +149,13 @@ class Window:
     def is_held_back(self) -> bool:
         return self.told_pct >= disk_cap_use.HELD_BACK_PCT
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether the product shows it with the disk's account: as at a cap, or as held back."""
+        if self.told_pct >= disk_cap_use.SURELY_HELD_BACK_PCT:
+            return True
+        return self.is_named(told=True)
+
     def is_named(self, told: bool) -> bool:
         """Whether the product names a cap, with the disk's account or without."""
         values = self.values
@@ -275,12 +283,14 @@ def _in_words(some: Sequence[Window]) -> str:
     disks = {window.disk for window in some}
     missed = [window for window in held if not window.is_named(told=False)]
     false = [window for window in free if window.is_named(told=False)]
-    false_with = [window for window in free if window.is_named(told=True)]
+    missed_with = [window for window in held if not window.is_shown]
+    false_with = [window for window in free if window.is_shown]
     kept = ""
     if missed:
         kept = f" (there {median(window.told_pct for window in missed):.0f} % of I/Os' time)"
     return (
-        f"{len(some)} windows of {len(disks)} disks. Missed {_share(missed, held)}{kept}; "
+        f"{len(some)} windows of {len(disks)} disks. Missed {_share(missed, held)}{kept}, with the "
+        f"disk's account {_share(missed_with, held)}; "
         f"false {_share(false, free)}, with the disk's account {len(false_with)}"
     )
 

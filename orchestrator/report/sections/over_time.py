@@ -34,7 +34,10 @@ _DISKS = (
     Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
 )
 _HELD_BACK = Measure(
-    "held_back_pct", "held-back", "Held back by the disk's limits, as it counts", "%"
+    "held_back_pct",
+    "held-back",
+    "Held back by disk limits",
+    "% of time, by its own count",
 )
 _CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
