@@ -76,6 +76,8 @@ def _writes(call: ast.Call) -> bool:
     owner, name = _called(call)
     if name == "to_csv":
         return bool(call.args)  # else it returns the text
+    if name == "to_json" and isinstance(call.func, ast.Name):
+        return False  # pydantic's function, which returns bytes; tables have a method
     if name in OWNER:
         return owner == OWNER[name]
     mode = _mode(call)
