@@ -6,7 +6,7 @@
 Question: how often is "at its cap" wrong, as bottlenecks infer it, in windows of a second, of five
 and of 25, which is about the least that a run has? Truth: the disk's own account, of how long its
 limits kept I/Os. A limit holds back where that is a tenth of the I/Os' time or more
-(`disk_cap_use.HELD_BACK_PCT`).
+(`cap_binding.HELD_BACK_PCT`).
 
 With the account a second is shown as held back from a fifth of the I/Os' time on, also below every
 cap. As the cause of a window it is named no cap for that: a remark says what the disk counted.
@@ -27,16 +27,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from orchestrator.analysis.telemetry.causes import cap_causes
-from orchestrator.analysis.telemetry.use import disk_cap_use
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use import cap_binding
+from orchestrator.analysis.telemetry.use.node_values import Evidence, of_figures
 from orchestrator.tier import Tier
+from tests.seen import but
 from tests.tiers import a_tier
 
 WINDOWS_S = (1, 5, 25)
@@ -147,12 +148,12 @@ class Window:
 
     @property
     def is_held_back(self) -> bool:
-        return self.told_pct >= disk_cap_use.HELD_BACK_PCT
+        return self.told_pct >= cap_binding.HELD_BACK_PCT
 
     @property
     def is_shown(self) -> bool:
         """Whether the product shows it with the disk's account: as at a cap, or as held back."""
-        if self.told_pct >= disk_cap_use.SURELY_HELD_BACK_PCT:
+        if self.told_pct >= cap_binding.SURELY_HELD_BACK_PCT:
             return True
         return self.is_named(told=True)
 
@@ -160,7 +161,7 @@ class Window:
         """Whether the product names a cap, with the disk's account or without."""
         values = self.values
         if told:
-            values = replace(values, held_back_pct=self.told_pct)
+            values = but(values, held_back_pct=self.told_pct)
         return bool(cap_causes.cap_causes(values, self.tier, "node"))
 
 
@@ -245,13 +246,15 @@ def _evidence(
     bandwidth_of_cap_pct = None
     if bandwidth_pct:
         bandwidth_of_cap_pct = sorted(bandwidth_pct)[len(bandwidth_pct) // 2]
-    return Evidence(
-        iops_of_cap_pct=sorted(iops_pct)[len(iops_pct) // 2],
-        bandwidth_of_cap_pct=bandwidth_of_cap_pct,
-        disk_iops=ios / step_s,
-        disk_await_s=_grown(first, last, "read_ms", "write_ms") / 1e3 / ios,
-        disk_queue_depth=_grown(first, last, "queue_ms") / 1e3 / step_s,
-        idle_disk_latency_s=idle_us / 1e6 / ios,
+    return of_figures(
+        {
+            "iops_of_cap_pct": sorted(iops_pct)[len(iops_pct) // 2],
+            "bandwidth_of_cap_pct": bandwidth_of_cap_pct,
+            "disk_iops": ios / step_s,
+            "disk_await_s": _grown(first, last, "read_ms", "write_ms") / 1e3 / ios,
+            "disk_queue_depth": _grown(first, last, "queue_ms") / 1e3 / step_s,
+            "idle_disk_latency_s": idle_us / 1e6 / ios,
+        }
     )
 
 

@@ -26,7 +26,7 @@ MISTAKES = {
     "Circumstances(at_ceiling=True)": ("Circumstances(at_cieling=True)"),
     'noted.teardown(run=1, why="it stayed")': 'noted.teardown(run=1, wy="it stayed")',
     "noted.clock_set(1, 2.5)": "noted.clock_sett(1, 2.5)",
-    "print(Evidence(cpu_pct=90.0).cpu_pct)": "print(Evidence(cpu_pct=90.0).cpu_pc)",
+    "print(Evidence().cpu.cpu_pct)": "print(Evidence().cpu.cpu_pc)",
 }
 
 

@@ -86,12 +86,12 @@ class CountedLoad:
     @property
     def reading_share(self) -> float:
         """The share of sessions that were seen in I/O of data files."""
-        return (self.seen.seen_reading_pct or 0.0) / 100
+        return (self.seen.load.seen_reading_pct or 0.0) / 100
 
     @property
     def locked_share(self) -> float:
         """The share of sessions that were seen to wait for locks of others."""
-        return (self.seen.seen_locked_pct or 0.0) / 100
+        return (self.seen.load.seen_locked_pct or 0.0) / 100
 
 
 def asked_for(run: RunData, cpus: float | None) -> CountedLoad:

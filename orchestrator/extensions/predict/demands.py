@@ -17,7 +17,7 @@ import numpy as np
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry.use import disk_cap_use, node_use
+from orchestrator.analysis.telemetry.use import cap_binding, node_use
 from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
 from orchestrator.design import varied_workloads
 from orchestrator.design.latency_quantiles import mean_s
@@ -146,10 +146,13 @@ def time_at_caps(values: Evidence, tier: Tier) -> float:
     """The share of the window in which a node's disks were at a cap that held I/Os back."""
     most = 0.0
     for cap in CAPS:
-        share = (values.time_at_cap_pct(cap) or 0.0) / 100
-        if share and disk_cap_use.binds(cap, values, tier):
+        share = (values.caps.time_at_cap_pct(cap) or 0.0) / 100
+        if share and cap_binding.binds(cap, values, tier):
             most = max(most, share)
-    for log_share_pct in (values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct):
+    for log_share_pct in (
+        values.caps.wal_iops_of_cap_pct,
+        values.caps.wal_bandwidth_of_cap_pct,
+    ):
         if (log_share_pct or 0.0) >= LOG_AT_CAP_PCT:
             most = max(most, CAPPED)
     return most
@@ -287,7 +290,7 @@ def _session_write_s(asked: CountedLoad) -> float:
 def _round_pages(asked: CountedLoad) -> float:
     """How many pages a background writer writes in a round; 0 if nothing is known of one."""
     # Only sessions of PostgreSQL are seen in I/O, and its manual says how its writer works.
-    if asked.seen.seen_reading_pct is None:
+    if asked.seen.load.seen_reading_pct is None:
         return 0.0
     return ROUND_PAGES
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import get_args
@@ -16,8 +15,8 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause, slow_nodes
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.use import disk_cap_use, disk_seconds, node_use
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use import cap_binding, disk_seconds, node_use
+from orchestrator.analysis.telemetry.use.node_values import NAMES, Evidence, of_figures
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
@@ -55,7 +54,7 @@ TIER = build_tier("premium")
 def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> Cause:
     every = {**QUIET, **figures}
     every.pop(without, None)
-    return node_cause.judge(Evidence(**every), tier, "node-2")
+    return node_cause.judge(of_figures(every), tier, "node-2")
 
 
 @pytest.mark.parametrize(
@@ -196,8 +195,8 @@ FULL: Mapping[str, float] = {
 def test_a_cap_that_is_reached_holds_back_from_each_border_on(
     figures: Mapping[str, float], holds_back: bool
 ) -> None:
-    values = Evidence(**{**FULL, **figures})
-    assert disk_cap_use.binds("iops", values, TIER) is holds_back
+    values = of_figures(dict(**{**FULL, **figures}))
+    assert cap_binding.binds("iops", values, TIER) is holds_back
 
 
 # ------------------------------------------------------------------ two shipped runs at smoke scale
@@ -236,7 +235,7 @@ TPCC: Mapping[str, float] = {
 
 def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
     """15.9 in flight ÷ 0.8 ms idle = 19,900 a second without the cap, which is twice the cap."""
-    found = node_cause.judge(Evidence(**POINT_SELECT), V2, "node-1")
+    found = node_cause.judge(of_figures(POINT_SELECT), V2, "node-1")
     assert found.name == "iops_cap", found.text
     assert "A tier with more IOPS would help" in found.text
 
@@ -255,7 +254,7 @@ def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
         "disk_queue_depth": in_flight,
         "disk_await_s": in_flight / 9_990.0,
     }
-    found = node_cause.judge(Evidence(**figures), V2, "node-1")
+    found = node_cause.judge(of_figures(figures), V2, "node-1")
     assert found.name == verdict, found.text
 
 
@@ -271,7 +270,7 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
         "disk_queue_depth": 6.0,
         "disk_await_s": 0.00157,
     }
-    assert node_cause.judge(Evidence(**figures), V2, "node-1").name == "bandwidth_cap"
+    assert node_cause.judge(of_figures(figures), V2, "node-1").name == "bandwidth_cap"
 
 
 AT_BANDWIDTH = {"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}
@@ -321,29 +320,28 @@ HELD_BY: Mapping[BottleneckCause, set[str]] = {
 
 
 def test_for_how_long_a_cause_held_is_read_from_its_own_values() -> None:
-    fields = [field.name for field in dataclasses.fields(Evidence)]
     found: dict[BottleneckCause, set[str]] = {}
     for cause in get_args(BottleneckCause):
-        for name in fields:
-            values = Evidence(**{name: 37.0})
+        for name in NAMES:
+            values = of_figures({name: 37.0})
             if bottlenecks.held_pct(cause, values) == 37.0:
                 found.setdefault(cause, set()).add(name)
     assert found == HELD_BY
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:
-    found = node_cause.judge(Evidence(**TPCC), V2, "node-1")
+    found = node_cause.judge(of_figures(TPCC), V2, "node-1")
     assert found.name == "latency_bound", found.text
     assert "More memory would help too" in found.text
     assert "tasks waited for it 8 % of the time" in found.text
 
 
 def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
-    values = Evidence(**POINT_SELECT, memory_pressure_pct=8.0)
+    values = of_figures(dict(**POINT_SELECT, memory_pressure_pct=8.0))
     pressed = node_cause.judge(values, V2, "node-1")
     assert pressed.name == "iops_cap"
     assert "More memory would help too" in pressed.text
-    assert "memory" not in node_cause.judge(Evidence(**POINT_SELECT), V2, "node-1").text
+    assert "memory" not in node_cause.judge(of_figures(POINT_SELECT), V2, "node-1").text
 
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
@@ -414,8 +412,8 @@ HEALTHY = {
 def test_a_node_apart_from_its_peers_is_named(
     own: dict[str, float], found: bool
 ) -> None:
-    healthy = Evidence(**HEALTHY)
-    third = Evidence(**{**SLOW, **own})
+    healthy = of_figures(HEALTHY)
+    third = of_figures(dict(**{**SLOW, **own}))
     nodes = {"node-1": healthy, "node-2": healthy, "node-3": third}
     slow = slow_nodes.slow_node(nodes)
     assert (slow is not None) == found
@@ -493,7 +491,7 @@ def test_with_unknown_idle_latency_the_queue_decides() -> None:
 
 
 def test_what_was_not_sampled_is_no_limit() -> None:
-    values = Evidence(disk_iops=90_000.0, cpu_pct=60.0)
+    values = of_figures({"disk_iops": 90_000.0, "cpu_pct": 60.0})
     without_caps = node_cause.judge(values, TIER, "node-1")
     assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."

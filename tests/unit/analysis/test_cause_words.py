@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.telemetry.causes import inside_causes, phrases
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 
 
 def test_values_are_filled_in() -> None:
-    cause = inside_causes.retried(Evidence(retried_pct=7.4), "node-2")
+    cause = inside_causes.retried(of_figures({"retried_pct": 7.4}), "node-2")
     begin = "No resource was full. Of the transactions on node-2 7 % failed"
     assert cause.text.startswith(begin)
 
@@ -46,7 +46,7 @@ def test_values_are_filled_in() -> None:
 def test_requests_that_wait_or_are_refused_are_told_beside_a_cause(
     values: dict[str, float], said: str
 ) -> None:
-    assert phrases.requests_too(Evidence(**values), "node-1") == said
+    assert phrases.requests_too(of_figures(values), "node-1") == said
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,12 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     await_s: float, said: str
 ) -> None:
     """Also where reads wait less than writes, as on a primary whose log is slow."""
-    values = Evidence(
-        disk_await_s=await_s, disk_read_await_s=0.0006, idle_disk_latency_s=0.0005
+    values = of_figures(
+        {
+            "disk_await_s": await_s,
+            "disk_read_await_s": 0.0006,
+            "idle_disk_latency_s": 0.0005,
+        }
     )
     text = inside_causes.latency_bound(values, "node-1").text
     assert f"{said} of it the disk's own 500 µs" in text
@@ -80,7 +84,7 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
 def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for(
     seen: dict[str, float], helps: str
 ) -> None:
-    values = Evidence(seen_locked_pct=60.0, idle_disk_latency_s=0.002, **seen)
+    values = of_figures(dict(seen_locked_pct=60.0, idle_disk_latency_s=0.002, **seen))
     text = inside_causes.contention(values, "node-1").text
     assert text.endswith(f"{helps}." if helps else "More sessions would not."), text
 
@@ -89,11 +93,13 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
 def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_at_its_cap_at_times(
     at_cap_pct: float, is_said: bool
 ) -> None:
-    values = Evidence(
-        disk_await_s=0.025,
-        idle_disk_latency_s=0.02,
-        iops_of_cap_pct=57.0,
-        time_at_iops_cap_pct=at_cap_pct,
+    values = of_figures(
+        {
+            "disk_await_s": 0.025,
+            "idle_disk_latency_s": 0.02,
+            "iops_of_cap_pct": 57.0,
+            "time_at_iops_cap_pct": at_cap_pct,
+        }
     )
     text = inside_causes.latency_bound(values, "node-1").text
     assert "a tier with a lower latency would" in text.lower()

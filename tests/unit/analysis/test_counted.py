@@ -16,7 +16,7 @@ import pytest
 from orchestrator import facts as counted
 from orchestrator.analysis.telemetry.causes import node_cause
 from orchestrator.analysis.telemetry.use import node_use
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters
@@ -142,11 +142,11 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     share = {"background_log_syncing_pct": 90.0}
     waits = {"log_syncing_pct": 90.0}
     assert (
-        node_cause.judge(Evidence(**free, **share), tier, "node-1").name
+        node_cause.judge(of_figures(dict(**free, **share)), tier, "node-1").name
         == "unattributed"
     )
     assert (
-        node_cause.judge(Evidence(**free, **waits), tier, "node-1").name
+        node_cause.judge(of_figures(dict(**free, **waits)), tier, "node-1").name
         == "latency_bound"
     )
 
@@ -163,5 +163,5 @@ def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
         run.record, nodes=nodes, facts={"database_before": before, "database": facts}
     )
     found = node_use.gather(replace(run, record=record), 32.0)["node-1"]
-    assert found.wal_disk_syncing_pct == pytest.approx(100 * 7.0 / ELAPSED_S)
-    assert found.log_syncing_pct is None
+    assert found.load.wal_disk_syncing_pct == pytest.approx(100 * 7.0 / ELAPSED_S)
+    assert found.load.log_syncing_pct is None

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry.causes import bottlenecks, disk_account, node_cause
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence, of_figures
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.counted_disks import of_disk
@@ -31,7 +31,7 @@ UNQUEUED = {**AT_CAP, "disk_await_s": 0.0021, "disk_queue_depth": 0.5}
 
 
 def values(**figures: float) -> Evidence:
-    return Evidence(**{**QUIET, **figures})
+    return of_figures(dict(**{**QUIET, **figures}))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_what_an_ebs_volume_counted_is_a_remark(
 
 
 def test_without_declared_caps_the_remark_compares_nothing() -> None:
-    uncapped = Evidence(**exceeded(60.0, 0.0))
+    uncapped = of_figures(dict(**exceeded(60.0, 0.0)))
     assert disk_account.remark(uncapped, "unattributed").endswith("60 % of the time.")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.doubts.burst_checks import credit_left
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
+from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst

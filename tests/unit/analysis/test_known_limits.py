@@ -16,11 +16,12 @@ from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.causes.cause import Cause
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.tier import Burst, Limits
 from tests.bench.simulated_system import SLOW, System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_tier
+from tests.seen import but
 from tests.tiers import changed
 
 CAPPED = replace(SLOW, iops=200)
@@ -159,7 +160,7 @@ WRITTEN_BACK = {
 
 
 def test_reads_behind_what_is_written_back_follow_cap_and_latency_alike() -> None:
-    cause = node_cause.judge(Evidence(**WRITTEN_BACK), build_tier("ultra"), "node-1")
+    cause = node_cause.judge(of_figures(WRITTEN_BACK), build_tier("ultra"), "node-1")
     assert cause.name == "unattributed"
     assert "the disk's latency and the disk's IOPS" in cause.text
     assert "a tier that is better in both would help" in cause.text
@@ -307,7 +308,7 @@ def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
 
 
 def of_ultra(values: Mapping[str, float]) -> Cause:
-    return node_cause.judge(Evidence(**values), build_tier("ultra"), "node-1")
+    return node_cause.judge(of_figures(values), build_tier("ultra"), "node-1")
 
 
 def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
@@ -469,28 +470,30 @@ def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
         "disk_queue_depth": 0.56,
     }
     tier = replace(build_tier("premium"), shared=Limits(80))
-    cause = node_cause.judge(Evidence(**values), tier, "node-1")
+    cause = node_cause.judge(of_figures(values), tier, "node-1")
     assert (
         cause.name == "shared_cap" and "100 % of the IOPS that they share" in cause.text
     )
     without = {name: value for name, value in values.items() if "shared" not in name}
-    assert node_cause.judge(Evidence(**without), tier, "node-1").name != "shared_cap"
+    assert node_cause.judge(of_figures(without), tier, "node-1").name != "shared_cap"
 
 
 def test_that_a_shared_limit_binds_is_not_said_where_a_node_s_own_caps_are_not_known() -> (
     None
 ):
     """A node with several disks is held against no cap; their I/Os do not queue."""
-    values = Evidence(
-        disk_iops=80.0,
-        disk_await_s=0.0015,
-        idle_disk_latency_s=0.001,
-        disk_queue_depth=0.6,
-        shared_iops_of_cap_pct=100.0,
+    values = of_figures(
+        {
+            "disk_iops": 80.0,
+            "disk_await_s": 0.0015,
+            "idle_disk_latency_s": 0.001,
+            "disk_queue_depth": 0.6,
+            "shared_iops_of_cap_pct": 100.0,
+        }
     )
     tier = replace(build_tier("premium"), shared=Limits(80))
     assert node_cause.judge(values, tier, "node-1").name == "unattributed"
-    queued = replace(values, disk_await_s=0.0186)
+    queued = but(values, disk_await_s=0.0186)
     assert node_cause.judge(queued, tier, "node-1").name == "shared_cap"
 
 

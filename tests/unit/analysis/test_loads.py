@@ -36,8 +36,8 @@ def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> No
     figures = node_use.gather(
         replace(run, record=replace(run.record, facts=facts)), 32.0
     )
-    assert figures["node-1"].sessions_reading_pct == pytest.approx(50.0)
-    assert figures["node-1"].log_syncing_pct == pytest.approx(10.0)
+    assert figures["node-1"].load.sessions_reading_pct == pytest.approx(50.0)
+    assert figures["node-1"].load.log_syncing_pct == pytest.approx(10.0)
 
 
 def test_think_time_has_a_ceiling() -> None:
@@ -84,12 +84,12 @@ def with_sessions(run: RunData) -> RunData:
 def test_shares_of_sessions_are_of_those_that_have_work() -> None:
     run = with_sessions(only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1))
     values = node_use.gather(run, 32.0)["node-1"]
-    assert values.sessions == 20
-    assert (values.seen_idle_pct, values.seen_reading_pct) == (20.0, 60.0)
+    assert values.load.sessions == 20
+    assert (values.load.seen_idle_pct, values.load.seen_reading_pct) == (20.0, 60.0)
     paced = replace(run.record.workload, options={"arrival_rate": 100})
     slow = replace(run, record=replace(run.record, workload=paced))
     values = node_use.gather(slow, 32.0)["node-1"]
-    assert values.seen_idle_pct is None and values.seen_reading_pct == 75.0
+    assert values.load.seen_idle_pct is None and values.load.seen_reading_pct == 75.0
 
 
 def test_the_share_of_a_rate_that_was_served_and_of_what_was_tried_again() -> None:

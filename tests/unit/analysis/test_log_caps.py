@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import disk_cap_use
-from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
+from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from tests.campaign_tables import rates_of

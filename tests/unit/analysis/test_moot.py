@@ -13,7 +13,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Verdict
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes import cap_causes
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
@@ -267,13 +267,15 @@ def test_a_tier_without_figures_and_price_may_be_cheaper() -> None:
 )
 def test_an_empty_bucket_is_at_its_base(above_pct: float, title: str) -> None:
     """Seconds just below the base save up a little credit, which is no burst."""
-    values = Evidence(
-        disk_iops=500.0,
-        disk_queue_depth=16.0,
-        iops_of_cap_pct=100.0,
-        time_at_iops_cap_pct=100.0,
-        burst_credit_left_pct=0.01,
-        time_above_base_pct=above_pct,
+    values = of_figures(
+        {
+            "disk_iops": 500.0,
+            "disk_queue_depth": 16.0,
+            "iops_of_cap_pct": 100.0,
+            "time_at_iops_cap_pct": 100.0,
+            "burst_credit_left_pct": 0.01,
+            "time_above_base_pct": above_pct,
+        }
     )
     cause, *_ = cap_causes.cap_causes(values, build_tier("premium"), "node-1")
     assert cause.text.startswith(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import fields
 from statistics import median
-from typing import Any
 
 import pytest
 
 from orchestrator.analysis.telemetry.counters import rates
 from orchestrator.analysis.telemetry.use import node_values
-from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
-from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
-from orchestrator.analysis.telemetry.use.network_links import LinkUse
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence, of_figures
 
 
 def test_what_was_sampled_stands_in_the_order_of_the_record() -> None:
-    values = Evidence(cpu_pct=60.0, disk_iops=100.0, sessions=0.0)
+    values = of_figures({"cpu_pct": 60.0, "disk_iops": 100.0, "sessions": 0.0})
     assert list(values.sampled().items()) == [
         ("disk_iops", 100.0),
         ("cpu_pct", 60.0),
@@ -25,14 +21,29 @@ def test_what_was_sampled_stands_in_the_order_of_the_record() -> None:
     ]
 
 
-@pytest.mark.parametrize("part", [CapUse, LinkUse, LoadUse])
-def test_a_part_names_its_values_as_the_whole_does(part: Any) -> None:
-    assert {value.name for value in fields(part)} <= node_values.NAMES
+def test_each_value_has_one_place_and_is_found_by_its_name() -> None:
+    names: list[str] = []
+    for part in fields(Evidence):
+        names += vars(getattr(Evidence(), part.name))
+    assert sorted(names) == sorted(set(names)) == sorted(node_values.NAMES)
+    figures = {name: float(place) for place, name in enumerate(names)}
+    assert of_figures(figures).sampled() == figures
+
+
+def test_a_value_without_a_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="no evidence is called cpu_use_pct"):
+        of_figures({"cpu_use_pct": 3.0})
 
 
 def test_a_value_of_several_runs_is_that_of_those_that_know_it() -> None:
-    runs = [Evidence(cpu_pct=10.0), Evidence(), Evidence(cpu_pct=30.0, disk_iops=0.0)]
-    assert node_values.of_several(runs, median) == Evidence(cpu_pct=20.0, disk_iops=0.0)
+    runs = [
+        of_figures({"cpu_pct": 10.0}),
+        Evidence(),
+        of_figures({"cpu_pct": 30.0, "disk_iops": 0.0}),
+    ]
+    assert node_values.of_several(runs, median) == of_figures(
+        {"cpu_pct": 20.0, "disk_iops": 0.0}
+    )
 
 
 def test_what_is_unknown_is_no_zero_unless_a_rule_says_so() -> None:

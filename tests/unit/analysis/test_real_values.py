@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from orchestrator.analysis.telemetry.causes import (
@@ -13,9 +11,10 @@ from orchestrator.analysis.telemetry.causes import (
 )
 from orchestrator.analysis.telemetry.causes.throughput_shares import follows
 from orchestrator.analysis.telemetry.use import node_use
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from tests.campaigns import build_tier
 from tests.counted_disks import of_disk
+from tests.seen import but
 
 # Sixteen sessions with 0.15 cores, whose disk of 1,724 IOPS served 1,411: a quarter more CPU gave
 # throughput 21 % (9 to 34 %), a quarter more IOPS 9 % (−2 to 21 %).
@@ -49,23 +48,23 @@ THROTTLED = {
 
 def test_a_read_that_has_come_back_waits_for_cpu() -> None:
     """Fifteen of them were seen reading, and the disk had ten I/Os."""
-    of = follows(Evidence(**THROTTLED))
+    of = follows(of_figures(THROTTLED))
     assert of["cpu_bound"] > 3 * of["iops_cap"]
     assert (
-        node_cause.judge(Evidence(**THROTTLED), build_tier("ultra"), "node-1").name
+        node_cause.judge(of_figures(THROTTLED), build_tier("ultra"), "node-1").name
         == "cpu_bound"
     )
     # As many I/Os as sessions that read: then these wait for the disk, and it alone is followed.
-    every_io = Evidence(**{**THROTTLED, "disk_queue_depth": 16.0})
+    every_io = of_figures(dict(**{**THROTTLED, "disk_queue_depth": 16.0}))
     assert follows(every_io)["iops_cap"] > of["cpu_bound"] / 2
 
 
 def test_what_waits_for_cpu_is_no_more_than_its_queue() -> None:
     """A CPU that is used to a tenth has none: reads are then merged, or wait for one another."""
     free = {**THROTTLED, "cpu_pct": 10.0, "node_cores": 0.15, "throttled_pct": 0.0}
-    assert follows(Evidence(**free))["cpu_bound"] < 5
+    assert follows(of_figures(free))["cpu_bound"] < 5
     for values in (free, THROTTLED):
-        assert sum(follows(Evidence(**values)).values()) == pytest.approx(100)
+        assert sum(follows(of_figures(values)).values()) == pytest.approx(100)
 
 
 # The first run on P30 after other work had filled this machine's memory: 184/s, the next 484/s.
@@ -96,25 +95,26 @@ def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_wi
     None
 ):
     values = node_use.gather(of_disk(8.4, 293.0), None)
-    assert [of.held_back_pct for of in values.values()] == [
+    assert [of.caps.held_back_pct for of in values.values()] == [
         pytest.approx(2.87, abs=0.01)
     ] * 3
     assert all(
-        of.held_back_pct is None for of in node_use.gather(of_disk(0, 0), None).values()
+        of.caps.held_back_pct is None
+        for of in node_use.gather(of_disk(0, 0), None).values()
     )
 
 
 def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
     tier = build_tier("premium-v2")
-    named = node_cause.judge(Evidence(**SLOW_HOST), tier, "node-1")
+    named = node_cause.judge(of_figures(SLOW_HOST), tier, "node-1")
     assert named.name == "iops_cap" and "Bursts shorter than a second" in named.text
-    unknown = Evidence(**SLOW_HOST)
-    of_machine = replace(unknown, held_back_pct=2.9)
+    unknown = of_figures(SLOW_HOST)
+    of_machine = but(unknown, held_back_pct=2.9)
     assert node_cause.judge(of_machine, tier, "node-1").name == "unattributed"
     is_slow = outside_causes.host_disk_bound
     assert is_slow(of_machine) and not is_slow(unknown)
-    assert not is_slow(replace(unknown, held_back_pct=40.0)), "limits, latency, rest"
-    assert not is_slow(replace(of_machine, sessions_reading_pct=20.0)), "none waits"
+    assert not is_slow(but(unknown, held_back_pct=40.0)), "limits, latency, rest"
+    assert not is_slow(but(of_machine, sessions_reading_pct=20.0)), "none waits"
 
 
 def test_the_machine_is_named_whose_disk_plays_the_tier() -> None:

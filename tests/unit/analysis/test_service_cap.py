@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from tests.bench.simulated_system import SLOW, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_tier
@@ -49,7 +49,7 @@ def test_a_store_that_stands_still_beside_a_free_client(
     figures: Mapping[str, float], verdict: str
 ) -> None:
     """Nothing of the store itself is sampled, and it has no disk here."""
-    cause = node_cause.judge(Evidence(**figures), TIER, "node-1")
+    cause = node_cause.judge(of_figures(figures), TIER, "node-1")
     assert cause.name == verdict, cause.text
     if verdict == "service_cap":
         assert (

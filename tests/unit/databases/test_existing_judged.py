@@ -380,7 +380,7 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
             replace(run.record, nodes=nodes), run.read_intervals, run.sampled
         )
         values = next(iter(node_use.gather(again, 8.0).values()))
-        assert values.disk_iops
+        assert values.disk.disk_iops
         return {name for name in values.sampled() if "of_cap" in name}
 
     assert "iops_of_cap_pct" in shares("nvme1n1") and shares("nvme1n1 nvme2n1") == set()

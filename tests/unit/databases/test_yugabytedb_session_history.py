@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.telemetry.causes import signs, throughput_shares
 from orchestrator.analysis.telemetry.causes.node_cause import judge
 from orchestrator.analysis.telemetry.use import load_and_sessions
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence, of_figures
 from orchestrator.databases.yugabytedb.session_history import session_history
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
@@ -23,6 +23,7 @@ from orchestrator.system.sql import Address
 from orchestrator.yugabyte import waits
 from tests.campaigns import build_campaign, build_tier
 from tests.evidence import entries
+from tests.seen import but
 
 HOSTS = ("10.0.0.11", "10.0.0.12")
 CLUSTER = Cluster(
@@ -166,15 +167,15 @@ def of_run(locked_pct: float | None, **more: float) -> Evidence:
     if locked_pct is not None:
         sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct, **more}}
         record = replace(record, facts={**record.facts, **sampled})
-    return Evidence(**vars(load_and_sessions.of_load(record, {})))
+    return Evidence(load=load_and_sessions.of_load(record, {}))
 
 
 def test_locks_are_counted_where_the_database_sampled_them() -> None:
     assert not signs.locks_are_counted(of_run(None))
     assert signs.locks_are_counted(of_run(0.0))
-    free = replace(of_run(0.0), cpu_pct=10.0, client_cpu_pct=10.0, retried_pct=0.0)
+    free = but(of_run(0.0), cpu_pct=10.0, client_cpu_pct=10.0, retried_pct=0.0)
     assert signs.has_room_for_sessions(free)
-    assert not signs.has_room_for_sessions(replace(free, seen_locked_pct=5.0))
+    assert not signs.has_room_for_sessions(but(free, seen_locked_pct=5.0))
     assert throughput_shares.follows(free) == {}, (
         "the other kinds of waits were not seen"
     )
@@ -187,7 +188,7 @@ def test_locks_are_known_where_at_least_half_of_the_window_was_covered(
     covered_s: float, locked_pct: float | None
 ) -> None:
     values = of_run(78.0, covered_s=covered_s)
-    assert values.seen_locked_pct == locked_pct
+    assert values.load.seen_locked_pct == locked_pct
     assert signs.locks_are_counted(values) == (locked_pct is not None)
 
 
@@ -197,14 +198,16 @@ def test_locks_are_known_where_at_least_half_of_the_window_was_covered(
 def test_locks_that_most_of_the_time_is_waited_for_are_named(
     locked_pct: float, cause: str
 ) -> None:
-    values = Evidence(
-        seen_locked_pct=locked_pct,
-        cpu_pct=40.0,
-        client_cpu_pct=10.0,
-        host_cpu_pct=50.0,
-        disk_busy_pct=5.0,
-        iops_of_cap_pct=5.0,
-        bandwidth_of_cap_pct=5.0,
+    values = of_figures(
+        {
+            "seen_locked_pct": locked_pct,
+            "cpu_pct": 40.0,
+            "client_cpu_pct": 10.0,
+            "host_cpu_pct": 50.0,
+            "disk_busy_pct": 5.0,
+            "iops_of_cap_pct": 5.0,
+            "bandwidth_of_cap_pct": 5.0,
+        }
     )
     judged = judge(values, build_tier("premium"), "node-1")
     assert judged.name == cause

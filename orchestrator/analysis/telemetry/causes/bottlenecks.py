@@ -130,9 +130,11 @@ class _Load(NamedTuple):
 
 def _load(values: Evidence) -> _Load:
     nearest_pct = largest(
-        values.iops_of_cap_pct, values.bandwidth_of_cap_pct, values.cpu_pct
+        values.caps.iops_of_cap_pct,
+        values.caps.bandwidth_of_cap_pct,
+        values.cpu.cpu_pct,
     )
-    return _Load(nearest_pct, values.disk_iops or 0.0)
+    return _Load(nearest_pct, values.disk.disk_iops or 0.0)
 
 
 # ------------------------------------------------------------------ beside a cause
@@ -183,19 +185,19 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
 
     None if nothing tells.
     """
-    iops = values.time_at_iops_cap_pct
-    bandwidth = values.time_at_bandwidth_cap_pct
-    cpu = values.time_at_cpu_pct
-    network_rate = values.time_at_network_rate_pct
+    iops = values.caps.time_at_iops_cap_pct
+    bandwidth = values.caps.time_at_bandwidth_cap_pct
+    cpu = values.cpu.time_at_cpu_pct
+    network_rate = values.link.time_at_network_rate_pct
     times_pct: dict[facts.BottleneckCause, Sequence[float | None]] = {}
     times_pct["iops_cap"] = [iops]
     times_pct["bandwidth_cap"] = [bandwidth]
     times_pct["vm_cap"] = [iops, bandwidth]
     times_pct["latency_bound"] = [waiting_pct(values)]
-    times_pct["cpu_bound"] = [cpu, values.throttled_pct]
-    times_pct["wal_disk_bound"] = [values.wal_disk_syncing_pct]
-    times_pct["memory_bound"] = [values.memory_pressure_pct]
-    times_pct["network_bound"] = [network_rate, values.seen_idle_pct]
-    times_pct["contention"] = [values.seen_locked_pct]
-    times_pct["few_sessions"] = [values.seen_running_pct]
+    times_pct["cpu_bound"] = [cpu, values.cpu.throttled_pct]
+    times_pct["wal_disk_bound"] = [values.load.wal_disk_syncing_pct]
+    times_pct["memory_bound"] = [values.host.memory_pressure_pct]
+    times_pct["network_bound"] = [network_rate, values.load.seen_idle_pct]
+    times_pct["contention"] = [values.load.seen_locked_pct]
+    times_pct["few_sessions"] = [values.load.seen_running_pct]
     return node_values.highest(times_pct.get(cause, []))

@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     number,
     percent,
 )
-from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
+from orchestrator.analysis.telemetry.use import cap_binding, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import (
     CapName,
     Evidence,
@@ -92,10 +92,10 @@ def _cap_causes(
             continue
         if not (reached or is_shared):
             continue
-        if not disk_cap_use.binds(kind.name, values, tier):
+        if not cap_binding.binds(kind.name, values, tier):
             continue
         # Another cap is nearly full, so to raise this one alone would give next to nothing.
-        other_pct = values.of_cap_pct(kind.other) or 0.0
+        other_pct = values.caps.of_cap_pct(kind.other) or 0.0
         if CAP_PCT > other_pct >= OTHER_CAP_PCT:
             continue
         if is_shared:
@@ -106,24 +106,24 @@ def _cap_causes(
 
 def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> bool:
     if at_times_pct is None:
-        return (values.of_cap_pct(kind.name) or 0.0) >= CAP_PCT
-    return (values.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
+        return (values.caps.of_cap_pct(kind.name) or 0.0) >= CAP_PCT
+    return (values.caps.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
 
 
 def _is_held_back_by_machine(
     kind: _Kind, values: Evidence, at_times_pct: float | None
 ) -> bool:
     """By an EBS volume's count the machine alone holds it back, below any cap that was declared."""
-    if disk_cap_use.counted_owner(kind.name, values) != "instance":
+    if cap_binding.counted_owner(kind.name, values) != "instance":
         return False
     # The time in which the median second lies, as for a cap that was declared.
     least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
-    return (values.instance_exceeded_pct(kind.name) or 0.0) >= least_pct
+    return (values.volume.instance_exceeded_pct(kind.name) or 0.0) >= least_pct
 
 
 def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
     """What the disk did then is what its machine lets through."""
-    exceeded = percent(values.instance_exceeded_pct(kind.name))
+    exceeded = percent(values.volume.instance_exceeded_pct(kind.name))
     text = (
         f"The machine of {node} held its disk back: by EBS' count its {kind.title} limit was "
         f"exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
@@ -133,13 +133,13 @@ def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
 
 def _is_at_shared_cap(kind: _Kind, values: Evidence) -> bool:
     """All disks together are, and this one is at no cap of its own."""
-    alone_pct = values.of_cap_pct(kind.name) or 0.0
-    together_pct = values.shared_of_cap_pct(kind.name) or 0.0
+    alone_pct = values.caps.of_cap_pct(kind.name) or 0.0
+    together_pct = values.shared.of_cap_pct(kind.name) or 0.0
     return together_pct >= CAP_PCT > alone_pct
 
 
 def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
-    together = percent(values.shared_of_cap_pct(kind.name))
+    together = percent(values.shared.of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each I/O")
     text = (
         f"All disks together were at {together} of the {kind.title} that they share{waits}. It "
@@ -168,7 +168,7 @@ def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
 def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
     """The machine's limit that is below the disk's, as the tier has it in words; or empty."""
     # The volume counted whose limit demand was above; what is declared only lets it be guessed.
-    owner = disk_cap_use.counted_owner(kind.name, values)
+    owner = cap_binding.counted_owner(kind.name, values)
     if owner == "volume":
         return ""
     declared = _declared_limit_of_vm(kind, values, tier)
@@ -189,14 +189,14 @@ def _declared_limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
 
 def _is_in_burst(values: Evidence) -> bool:
     """Whether credit is left, and most seconds drew on it."""
-    has_credit = (values.burst_credit_left_pct or 0.0) > 0
+    has_credit = (values.caps.burst_credit_left_pct or 0.0) > 0
     # What a moment below the base saves up in an empty bucket is no burst.
-    above_pct = values.time_above_base_pct
+    above_pct = values.caps.time_above_base_pct
     return has_credit and (above_pct is None or above_pct >= _BURST_TIME_PCT)
 
 
 def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
-    time_pct = values.time_at_cap_pct(kind.name) or 0.0
+    time_pct = values.caps.time_at_cap_pct(kind.name) or 0.0
     advice = f"{helps}{memory_too(values)}"
     title = kind.title
     if _is_in_burst(values):
@@ -214,7 +214,7 @@ def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
 def _short_bursts(kind: _Kind, values: Evidence, node: str, title: str) -> str:
     """A cap that short bursts reach: the median second is below it, and I/Os queue all the same."""
     rate = _rate(kind, values)
-    median = percent(values.of_cap_pct(kind.name))
+    median = percent(values.caps.of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each")
     queued = (
         f"I/Os queue on {node} although its median second has {median} of the {title} "
@@ -226,10 +226,10 @@ def _short_bursts(kind: _Kind, values: Evidence, node: str, title: str) -> str:
 
 def _rate(kind: _Kind, values: Evidence) -> str:
     """What the disk did, in brackets; empty if that is not known."""
-    if kind.name == "iops" and values.disk_iops:
-        return f" ({number(values.disk_iops)} IOPS)"
-    if kind.name == "bandwidth" and values.disk_bytes_per_s:
-        return f" ({format_bytes_per_s(values.disk_bytes_per_s)})"
+    if kind.name == "iops" and values.disk.disk_iops:
+        return f" ({number(values.disk.disk_iops)} IOPS)"
+    if kind.name == "bandwidth" and values.disk.disk_bytes_per_s:
+        return f" ({format_bytes_per_s(values.disk.disk_bytes_per_s)})"
     return ""
 
 
@@ -238,10 +238,10 @@ def _rate(kind: _Kind, values: Evidence) -> str:
 
 def burst_exhausted(values: Evidence) -> Cause | None:
     # Set only where the rate fell to the base: as long as credit lasts nothing has run out.
-    if values.iops_after_fall is None:
+    if values.caps.iops_after_fall is None:
         return None
-    before = number(values.iops_before_fall)
-    after = number(values.iops_after_fall)
+    before = number(values.caps.iops_before_fall)
+    after = number(values.caps.iops_after_fall)
     text = (
         f"Burst credit ran out while measuring: {before} IOPS before, {after} after. The mean "
         "describes neither. Measure with the bucket empty to see what the tier sustains."
@@ -253,8 +253,8 @@ def burst_exhausted(values: Evidence) -> Cause | None:
 
 
 def both_caps(values: Evidence, node: str) -> Cause:
-    iops = percent(values.iops_of_cap_pct)
-    bandwidth = percent(values.bandwidth_of_cap_pct)
+    iops = percent(values.caps.iops_of_cap_pct)
+    bandwidth = percent(values.caps.bandwidth_of_cap_pct)
     text = (
         f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}). The "
         "disk is the limit. Only a tier that raises both would help."
@@ -266,16 +266,16 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
     """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
     cap_pct = min(signs.nearest_cap(values), 100.0)
     busiest_pct = largest(
-        values.host_cpu_pct,
-        values.client_machine_cpu_pct,
-        values.client_cpu_pct,
-        values.cpu_pct,
+        values.host.host_cpu_pct,
+        values.client.client_machine_cpu_pct,
+        values.client.client_cpu_pct,
+        values.cpu.cpu_pct,
     )
     if cap_pct - busiest_pct > APART_PCT or not _some_cpu_is_full(values):
         return None
     node_share = ""
-    if values.cpu_pct:
-        node_share = f"the node's CPU {percent(values.cpu_pct)} busy, "
+    if values.cpu.cpu_pct:
+        node_share = f"the node's CPU {percent(values.cpu.cpu_pct)} busy, "
     cap_share = percent(cap_pct)
     machine = machine_use(values)
     text = (
@@ -288,9 +288,11 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
 
 def _some_cpu_is_full(values: Evidence) -> bool:
     # A whole machine, what load clients may use, and a node's limit have unlike thresholds.
-    machines_pct = largest(values.host_cpu_pct, values.client_machine_cpu_pct)
+    machines_pct = largest(
+        values.host.host_cpu_pct, values.client.client_machine_cpu_pct
+    )
     if machines_pct >= HOST_PCT:
         return True
-    if (values.client_cpu_pct or 0.0) >= CLIENT_PCT:
+    if (values.client.client_cpu_pct or 0.0) >= CLIENT_PCT:
         return True
-    return (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT
+    return (values.cpu.cpu_pct or 0.0) >= machine_cpu.CPU_PCT

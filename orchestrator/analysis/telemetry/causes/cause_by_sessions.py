@@ -100,7 +100,7 @@ def _nothing_is_full(case: _FollowedCase) -> bool:
     """Whether no CPU and no cap is full, also not in a quarter of the seconds."""
     values = case.values
     client_pct = 100 * signs.client_use(values)
-    fullest_pct = largest(client_pct, signs.nearest_cap(values), values.cpu_pct)
+    fullest_pct = largest(client_pct, signs.nearest_cap(values), values.cpu.cpu_pct)
     if fullest_pct >= signs.FREE_PCT:
         return False
     # Nothing else has room all the time beside one that is full at times.
@@ -108,7 +108,7 @@ def _nothing_is_full(case: _FollowedCase) -> bool:
 
 
 def _cpu_has_turns(case: _FollowedCase) -> bool:
-    return (case.values.time_at_cpu_pct or 0.0) >= AT_TIMES_PCT
+    return (case.values.cpu.time_at_cpu_pct or 0.0) >= AT_TIMES_PCT
 
 
 def _a_cap_has_turns(case: _FollowedCase) -> bool:
@@ -142,9 +142,9 @@ def _cpu_is_free(case: _FollowedCase) -> bool:
 
 def _client_may_fill_a_core(case: _FollowedCase) -> bool:
     """Not the network, but a core of the load generator's, which others keep busy too."""
-    if case.most != "network_bound" or case.values.client_core_pct is not None:
+    if case.most != "network_bound" or case.values.client.client_core_pct is not None:
         return False
-    return (case.values.client_cores or 0.0) >= signs.ONE_CORE[0]
+    return (case.values.client.client_cores or 0.0) >= signs.ONE_CORE[0]
 
 
 def _answers_wait_for_cpu(case: _FollowedCase) -> bool:
@@ -152,9 +152,9 @@ def _answers_wait_for_cpu(case: _FollowedCase) -> bool:
     way, though not always at once, and what node and load generator use there is much of it."""
     if case.most != "network_bound":
         return False
-    busy_pct = case.values.host_cpu_pct or 0.0
-    with_low_pct = busy_pct + (case.values.low_priority_pct or 0.0)
-    others_pct = assumed(case.values.other_cpu_pct, if_unknown=busy_pct)
+    busy_pct = case.values.host.host_cpu_pct or 0.0
+    with_low_pct = busy_pct + (case.values.host.low_priority_pct or 0.0)
+    others_pct = assumed(case.values.host.other_cpu_pct, if_unknown=busy_pct)
     return with_low_pct >= HOST_PCT and busy_pct - others_pct >= AT_TIMES_PCT
 
 

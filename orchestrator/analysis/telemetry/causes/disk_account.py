@@ -1,6 +1,6 @@
 """What a disk itself counted of its limits, as a remark beside a cause. Pure.
 
-Its own account outranks what rates of seconds look like: `disk_cap_use.binds` asks it first. A load
+Its own account outranks what rates of seconds look like: `cap_binding.binds` asks it first. A load
 that reaches a limit for parts of a second is in no second's rate. docs/research/DISK-WORD.md has
 how often that is so of emulated disks. Of EBS volumes only what is documented is known.
 """
@@ -11,7 +11,7 @@ from orchestrator import facts
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
 from orchestrator.analysis.telemetry.causes.phrases import percent
-from orchestrator.analysis.telemetry.use import disk_cap_use
+from orchestrator.analysis.telemetry.use import cap_binding
 from orchestrator.analysis.telemetry.use.node_values import (
     CAPS,
     CapName,
@@ -22,9 +22,9 @@ from orchestrator.analysis.telemetry.use.node_values import (
 
 def remark(values: Evidence, cause: facts.BottleneckCause) -> str:
     """What the disk counted, and whether that agrees with the rates of seconds; or empty."""
-    if values.held_back_pct is None:
+    if values.caps.held_back_pct is None:
         return _of_ebs(values)
-    return _of_emulated(values, values.held_back_pct, cause)
+    return _of_emulated(values, values.caps.held_back_pct, cause)
 
 
 def _of_emulated(
@@ -35,10 +35,10 @@ def _of_emulated(
         return ""
     counted = percent(min(held_back_pct, 100.0))
     used_pct = signs.nearest_cap(values)
-    if held_back_pct >= disk_cap_use.HELD_BACK_PCT:
+    if held_back_pct >= cap_binding.HELD_BACK_PCT:
         when = ""
-        if values.time_held_back_pct is not None:
-            when = f", in {percent(values.time_held_back_pct)} of the seconds"
+        if values.caps.time_held_back_pct is not None:
+            when = f", in {percent(values.caps.time_held_back_pct)} of the seconds"
         held_back = f"its limits held I/Os back for {counted} of their time{when}"
         text = f" By the disk's own count {held_back}."
         if used_pct < CAP_PCT:
@@ -62,7 +62,7 @@ def _of_ebs(values: Evidence) -> str:
     if counted_pct is None:
         return ""
     used_pct = signs.nearest_cap(values)
-    if counted_pct >= disk_cap_use.HELD_BACK_PCT:
+    if counted_pct >= cap_binding.HELD_BACK_PCT:
         exceeded = " and ".join(_exceeded_limits(values))
         text = f" By EBS' count demand was above {exceeded} of the time."
         # 0: no cap is declared, so there is nothing to compare.
@@ -85,11 +85,11 @@ def _exceeded_limits(values: Evidence) -> list[str]:
     limits: list[str] = []
     for cap in CAPS:
         shares_pct = {
-            "volume": values.volume_exceeded_pct(cap),
-            "machine": values.instance_exceeded_pct(cap),
+            "volume": values.volume.volume_exceeded_pct(cap),
+            "machine": values.volume.instance_exceeded_pct(cap),
         }
         for owner, share_pct in shares_pct.items():
-            if share_pct is not None and share_pct >= disk_cap_use.HELD_BACK_PCT:
+            if share_pct is not None and share_pct >= cap_binding.HELD_BACK_PCT:
                 share = percent(min(share_pct, 100.0))
                 limits.append(f"the {owner}'s {_TITLES[cap]} for {share}")
     return limits

@@ -24,7 +24,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     sampled_shares,
     time,
 )
-from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
+from orchestrator.analysis.telemetry.use import cap_binding, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, largest
 
 THROTTLED_PCT = 50.0  # share of the periods of its quota
@@ -41,30 +41,32 @@ IN_CACHE_PCT = 10.0  # share of the time with an I/O under way
 def is_single_core(values: Evidence) -> bool:
     """Whether one thread at a time does the work, and not all that the node may use is used: else
     its limit is the cause."""
-    if (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
+    if (values.cpu.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
         return False
     if _is_alone(values):
         return True
-    computing_pct = assumed(values.seen_running_pct, if_unknown=100.0)
-    fills_a_core = signs.fills_one_core(values.node_cores, values.busiest_core_pct)
+    computing_pct = assumed(values.load.seen_running_pct, if_unknown=100.0)
+    fills_a_core = signs.fills_one_core(
+        values.cpu.node_cores, values.host.busiest_core_pct
+    )
     return computing_pct >= WAITING_PCT and fills_a_core
 
 
 def _is_alone(values: Evidence) -> bool:
     """Whether one session keeps a core busy, though the kernel moves it from core to core."""
-    cores = values.node_cores or 0.0
-    return values.sessions == 1 and ALONE_FROM <= cores <= signs.ONE_CORE[1]
+    cores = values.cpu.node_cores or 0.0
+    return values.load.sessions == 1 and ALONE_FROM <= cores <= signs.ONE_CORE[1]
 
 
 def _single_core(values: Evidence, node: str) -> Cause:
     busiest = ""
-    if values.busiest_core_pct:
-        core = percent(values.busiest_core_pct)
+    if values.host.busiest_core_pct:
+        core = percent(values.host.busiest_core_pct)
         busiest = f", and the busiest core of its machine was at {core}"
     more_sessions = ""
     if _is_alone(values) and signs.has_room_for_sessions(values):
         more_sessions = ", but more sessions at a time would use them"
-    cores = values.node_cores or 0.0
+    cores = values.cpu.node_cores or 0.0
     text = (
         f"{node} used {cores:.2f} cores{busiest}: one thread at a time "
         "did the work. A faster core would help, more of them would "
@@ -74,20 +76,20 @@ def _single_core(values: Evidence, node: str) -> Cause:
 
 
 def _is_cpu_bound(values: Evidence) -> bool:
-    cpu_pct = values.cpu_pct or 0.0
-    throttled_pct = values.throttled_pct or 0.0
+    cpu_pct = values.cpu.cpu_pct or 0.0
+    throttled_pct = values.cpu.throttled_pct or 0.0
     return cpu_pct >= machine_cpu.CPU_PCT or throttled_pct >= THROTTLED_PCT
 
 
 def cpu_bound(values: Evidence, node: str) -> Cause:
     throttled = ""
-    if values.throttled_pct:
-        periods = percent(values.throttled_pct)
+    if values.cpu.throttled_pct:
+        periods = percent(values.cpu.throttled_pct)
         throttled = f", which was used up in {periods} of its periods"
     no_disk = ""
     if signs.disk_is_idle(values):
         no_disk = f" {NO_FASTER_DISK}"
-    used = percent(values.cpu_pct)
+    used = percent(values.cpu.cpu_pct)
     caps = cap_use(values)
     text = (
         f"{node} used {used} of its CPU{throttled}{caps}. "
@@ -97,7 +99,7 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
 
 
 def _cpu_is_free(values: Evidence) -> bool:
-    return assumed(values.cpu_pct, if_unknown=100.0) < signs.FREE_PCT
+    return assumed(values.cpu.cpu_pct, if_unknown=100.0) < signs.FREE_PCT
 
 
 # ------------------------------------------------------------------ the disk, and the log's
@@ -106,7 +108,7 @@ def _cpu_is_free(values: Evidence) -> bool:
 def _is_latency_bound(values: Evidence) -> bool:
     if not _cpu_is_free(values) or signs.nearest_cap(values) >= CAP_PCT:
         return False
-    if values.disk_await_s is None or _queues(values):
+    if values.disk.disk_await_s is None or _queues(values):
         return False
     return disk_is_awaited(values)
 
@@ -114,15 +116,15 @@ def _is_latency_bound(values: Evidence) -> bool:
 def _queues(values: Evidence) -> bool:
     """Whether I/Os wait for others."""
     # What a database counted is better evidence than a disk at work: then they may queue a little.
-    times = disk_cap_use.QUEUEING
+    times = cap_binding.QUEUEING
     if signs.waiting_pct(values) is None:
         times = UNLOADED
-    idle_s = values.idle_disk_latency_s or 0.0
-    return idle_s > 0 and (values.disk_await_s or 0.0) >= times * idle_s
+    idle_s = values.disk.idle_disk_latency_s or 0.0
+    return idle_s > 0 and (values.disk.disk_await_s or 0.0) >= times * idle_s
 
 
 def latency_bound(values: Evidence, node: str) -> Cause:
-    long = f"{time(values.disk_await_s)} each{of_disk_itself(values)}"
+    long = f"{time(values.disk.disk_await_s)} each{of_disk_itself(values)}"
     more_sessions = ""
     if signs.has_room_for_sessions(values):
         more_sessions = ", and so would more sessions at a time"
@@ -132,15 +134,17 @@ def latency_bound(values: Evidence, node: str) -> Cause:
 
 
 def _wal_disk_is_at_cap(values: Evidence) -> bool:
-    most_pct = largest(values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct)
+    most_pct = largest(
+        values.caps.wal_iops_of_cap_pct, values.caps.wal_bandwidth_of_cap_pct
+    )
     return _cpu_is_free(values) and most_pct >= CAP_PCT
 
 
 def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
     used = sampled_shares(
         [
-            ("IOPS", values.wal_iops_of_cap_pct),
-            ("bandwidth", values.wal_bandwidth_of_cap_pct),
+            ("IOPS", values.caps.wal_iops_of_cap_pct),
+            ("bandwidth", values.caps.wal_bandwidth_of_cap_pct),
         ]
     )
     text = (
@@ -152,12 +156,12 @@ def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
 
 def _is_wal_disk_bound(values: Evidence) -> bool:
     """Syncs are counted as such only if commits wait for them."""
-    syncing_pct = values.wal_disk_syncing_pct or 0.0
+    syncing_pct = values.load.wal_disk_syncing_pct or 0.0
     return _cpu_is_free(values) and syncing_pct >= WAITING_PCT
 
 
 def wal_disk_bound(values: Evidence, node: str) -> Cause:
-    syncing = percent(values.wal_disk_syncing_pct)
+    syncing = percent(values.load.wal_disk_syncing_pct)
     caps = cap_use(values)
     text = (
         f"The WAL's own disk of {node} was syncing the log {syncing} of the time{caps}. Commits "
@@ -169,7 +173,7 @@ def wal_disk_bound(values: Evidence, node: str) -> Cause:
 def in_cache(values: Evidence) -> bool:
     """Whether the disk has next to nothing to do."""
     # Asked only where sessions were seen. Else a lock may hold them all, and the disk is idle too.
-    if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
+    if assumed(values.disk.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
         return False
     return signs.waiting_pct(values) is None or signs.disk_is_idle(values)
 
@@ -178,7 +182,7 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
     more_sessions = ""
     if signs.has_room_for_sessions(values):
         more_sessions = "; more sessions at a time would raise throughput"
-    busy = percent(values.disk_busy_pct)
+    busy = percent(values.disk.disk_busy_pct)
     text = (
         f"{node}'s disk was busy {busy} of the time, and nothing else was full. What sessions "
         f"asked for was in memory. No disk would change that{more_sessions}. A larger data set, "
@@ -193,14 +197,14 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
 def _is_memory_bound(values: Evidence) -> bool:
     # Reading back what memory could not hold counts as pressure too, and that is the disk's reads.
     # So memory is the cause only if tasks wait for it far longer than the disk works.
-    busy_pct = assumed(values.disk_busy_pct, if_unknown=100.0)
+    busy_pct = assumed(values.disk.disk_busy_pct, if_unknown=100.0)
     least_pct = max(MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy_pct)
-    return (values.memory_pressure_pct or 0.0) >= least_pct
+    return (values.host.memory_pressure_pct or 0.0) >= least_pct
 
 
 def _memory_bound(values: Evidence, node: str) -> Cause:
-    waited = percent(values.memory_pressure_pct)
-    busy = percent(values.disk_busy_pct)
+    waited = percent(values.host.memory_pressure_pct)
+    busy = percent(values.disk.disk_busy_pct)
     caps = cap_use(values)
     text = (
         f"Tasks waited for memory {waited} of the time on this machine. {node}'s disk worked "
@@ -214,14 +218,14 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
 
 def _is_retried(values: Evidence) -> bool:
     """Whether retries are the cause."""
-    retried_pct = values.retried_pct or 0.0
+    retried_pct = values.load.retried_pct or 0.0
     # What sessions wait for tells it better if they were seen.
-    return values.sessions is None and retried_pct >= signs.RETRIED_PCT
+    return values.load.sessions is None and retried_pct >= signs.RETRIED_PCT
 
 
 def retried(values: Evidence, node: str) -> Cause:
     text = (
-        f"No resource was full. Of the transactions on {node} {percent(values.retried_pct)} "
+        f"No resource was full. Of the transactions on {node} {percent(values.load.retried_pct)} "
         "failed or were tried again, because others changed the same rows. Fewer transactions "
         "on the same rows would help; more sessions would not."
     )
@@ -230,12 +234,12 @@ def retried(values: Evidence, node: str) -> Cause:
 
 def _is_locked(values: Evidence) -> bool:
     """Whether locks are the cause, by what the database sampled, where sessions were not seen."""
-    locked_pct = values.seen_locked_pct or 0.0
-    return values.sessions is None and locked_pct >= LOCKED_PCT
+    locked_pct = values.load.seen_locked_pct or 0.0
+    return values.load.sessions is None and locked_pct >= LOCKED_PCT
 
 
 def _locked(values: Evidence, _node: str) -> Cause:
-    waited = percent(values.seen_locked_pct)
+    waited = percent(values.load.seen_locked_pct)
     text = (
         f"No resource was full. Sessions at work waited {waited} of their time for locks of "
         "other sessions. Fewer or shorter transactions on the same rows would help. More "
@@ -245,7 +249,7 @@ def _locked(values: Evidence, _node: str) -> Cause:
 
 
 def contention(values: Evidence, node: str) -> Cause:
-    waited = percent(values.seen_locked_pct)
+    waited = percent(values.load.seen_locked_pct)
     held_by_syncs = _locks_held_by_syncs(values)
     text = (
         f"Sessions on {node} waited {waited} of their time for "
@@ -257,21 +261,21 @@ def contention(values: Evidence, node: str) -> Cause:
 
 def _locks_held_by_syncs(values: Evidence) -> str:
     """What shortens the time for which locks are held, if they are until the log is synced."""
-    syncing_pct = values.seen_syncing_pct or 0.0
-    running_pct = values.seen_running_pct or 0.0
+    syncing_pct = values.load.seen_syncing_pct or 0.0
+    running_pct = values.load.seen_running_pct or 0.0
     # Next to the time that sessions compute, a short sync holds no lock for much longer.
     if syncing_pct <= running_pct / 4:
         return ""
     held = " They are held until the log is synced"
     # Whether an I/O waits behind others for longer than the disk takes for it.
-    if signs.idle_disk_share(values) < 1 / disk_cap_use.QUEUEING:
+    if signs.idle_disk_share(values) < 1 / cap_binding.QUEUEING:
         return f"{held}, which waits behind other I/Os: a faster disk would help too."
     return f"{held}: a lower latency would help too."
 
 
 def network_bound(values: Evidence, node: str) -> Cause:
-    waited = percent(values.seen_idle_pct)
-    client = percent(values.client_cpu_pct)
+    waited = percent(values.load.seen_idle_pct)
+    client = percent(values.client.client_cpu_pct)
     text = (
         f"Sessions on {node} waited {waited} of their time for the load generator or the way "
         f"to it. The load generator used {client} of its CPU, so the network is the limit. A "
@@ -282,13 +286,13 @@ def network_bound(values: Evidence, node: str) -> Cause:
 
 def few_sessions(values: Evidence, node: str) -> Cause:
     shares_pct: list[tuple[str, float | None]] = []
-    shares_pct.append(("computing", values.seen_running_pct))
-    shares_pct.append(("reading", values.seen_reading_pct))
-    shares_pct.append(("waiting for the log", values.seen_syncing_pct))
-    shares_pct.append(("waiting for the load generator", values.seen_idle_pct))
+    shares_pct.append(("computing", values.load.seen_running_pct))
+    shares_pct.append(("reading", values.load.seen_reading_pct))
+    shares_pct.append(("waiting for the log", values.load.seen_syncing_pct))
+    shares_pct.append(("waiting for the load generator", values.load.seen_idle_pct))
     spent = ", ".join(sampled_shares(shares_pct))
-    used = f"{percent(values.cpu_pct)}{cap_use(values)}"
-    sessions = values.sessions or 0.0
+    used = f"{percent(values.cpu.cpu_pct)}{cap_use(values)}"
+    sessions = values.load.sessions or 0.0
     text = (
         f"Nothing was full most of the time ({node}'s CPU {used}). Its {sessions:.0f} "
         f"sessions spent their time {spent}. More sessions at a time would raise throughput."

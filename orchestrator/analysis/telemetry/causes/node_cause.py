@@ -23,7 +23,7 @@ NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
 
 def judge(values: Evidence, tier: Tier, node: str) -> Cause:
     """The cause that these values carry. Values that are absent support nothing."""
-    if values.disk_iops is None and values.cpu_pct is None:
+    if values.disk.disk_iops is None and values.cpu.cpu_pct is None:
         return Cause(
             "unattributed", "Neither disk nor CPU of the database nodes was sampled."
         )
@@ -75,7 +75,7 @@ def _with_network(cap: Cause, network: Cause) -> Cause:
 
 def _disk_or_cpu(rival: Cause, values: Evidence, tier: Tier, node: str) -> Cause:
     """What sessions wait for tells a disk from a CPU as busy, where they were seen."""
-    if values.sessions is None:
+    if values.load.sessions is None:
         return rival
     return cause_by_sessions.cause_within(values, tier, node) or rival
 
@@ -88,12 +88,12 @@ def _served_at_cap(cap: Cause) -> Cause:
 def _nothing(values: Evidence) -> Cause:
     syncs = "log syncs on the WAL's own disk"
     resources: list[tuple[str, float | None]] = []
-    resources.append(("CPU of the node", values.cpu_pct))
-    resources.append(("IOPS cap", values.iops_of_cap_pct))
-    resources.append(("bandwidth cap", values.bandwidth_of_cap_pct))
-    resources.append(("CPU of the machine", values.host_cpu_pct))
-    resources.append(("waiting for memory", values.memory_pressure_pct))
-    resources.append((syncs, values.wal_disk_syncing_pct))
+    resources.append(("CPU of the node", values.cpu.cpu_pct))
+    resources.append(("IOPS cap", values.caps.iops_of_cap_pct))
+    resources.append(("bandwidth cap", values.caps.bandwidth_of_cap_pct))
+    resources.append(("CPU of the machine", values.host.host_cpu_pct))
+    resources.append(("waiting for memory", values.host.memory_pressure_pct))
+    resources.append((syncs, values.load.wal_disk_syncing_pct))
     used = phrases.sampled_shares(resources)
     text = f"No resource was clearly the limit ({', '.join(used)})."
     if not signs.locks_are_counted(values):

@@ -36,12 +36,12 @@ _APART_TO_TELL = "Run the load and the database on separate or larger machines t
 
 
 def _all_is_served(values: Evidence) -> bool:
-    return (values.rate_served_pct or 0.0) >= SERVED_PCT
+    return (values.load.rate_served_pct or 0.0) >= SERVED_PCT
 
 
 def _load_is_served(values: Evidence, node: str) -> Cause:
     text = (
-        f"The load asks for no more: {values.rate_served_pct or 0.0:.1f} % of the "
+        f"The load asks for no more: {values.load.rate_served_pct or 0.0:.1f} % of the "
         "transactions that were due ended in the window. A faster disk would not raise "
         "throughput; compare latencies."
     )
@@ -49,12 +49,13 @@ def _load_is_served(values: Evidence, node: str) -> Cause:
 
 
 def _is_at_ceiling(values: Evidence) -> bool:
-    return (values.nopm_of_ceiling_pct or 0.0) >= CEILING_PCT
+    return (values.load.nopm_of_ceiling_pct or 0.0) >= CEILING_PCT
 
 
 def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
+    share_pct = values.load.nopm_of_ceiling_pct or 0.0
     text = (
-        f"The terminals' think time allows no more: {values.nopm_of_ceiling_pct or 0.0:.1f} % of "
+        f"The terminals' think time allows no more: {share_pct:.1f} % of "
         "the New-Orders a minute that it leaves room for. A faster disk would not raise "
         "throughput; compare latencies."
     )
@@ -65,17 +66,17 @@ def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
 
 
 def _link_is_full(values: Evidence) -> bool:
-    return (values.network_of_rate_pct or 0.0) >= machine_cpu.LINK_PCT
+    return (values.link.network_of_rate_pct or 0.0) >= machine_cpu.LINK_PCT
 
 
 def _full_link(values: Evidence, node: str) -> Cause:
     rate = "its declared rate"
-    again = f", {values.sent_again_pct or 0.0:.1f} % of segments sent again"
-    if values.network_cards_bytes_per_s:
-        speed = format_link_rate(values.network_cards_bytes_per_s)
+    again = f", {values.traffic.sent_again_pct or 0.0:.1f} % of segments sent again"
+    if values.link.network_cards_bytes_per_s:
+        speed = format_link_rate(values.link.network_cards_bytes_per_s)
         rate = f"the speed that its network cards report ({speed})"
         again = ""
-    time_text = percent(values.time_at_network_rate_pct)
+    time_text = percent(values.link.time_at_network_rate_pct)
     traffic = f"{_traffic(values)}{again}"
     text = (
         f"The link of {node} was at {rate} {time_text} of the time ({traffic}). A "
@@ -85,9 +86,9 @@ def _full_link(values: Evidence, node: str) -> Cause:
 
 
 def _traffic(values: Evidence) -> str:
-    sent = format_link_rate(values.network_sent_bytes_per_s or 0.0)
-    received = format_link_rate(values.network_received_bytes_per_s or 0.0)
-    packets = number(values.network_packets_per_s)
+    sent = format_link_rate(values.traffic.network_sent_bytes_per_s or 0.0)
+    received = format_link_rate(values.traffic.network_received_bytes_per_s or 0.0)
+    packets = number(values.traffic.network_packets_per_s)
     return f"{sent} sent, {received} received, {packets} packets/s"
 
 
@@ -95,8 +96,8 @@ def _traffic(values: Evidence) -> str:
 
 
 def _client_is_full(values: Evidence) -> bool:
-    client_pct = values.client_cpu_pct or 0.0
-    machine_pct = values.client_machine_cpu_pct or 0.0
+    client_pct = values.client.client_cpu_pct or 0.0
+    machine_pct = values.client.client_machine_cpu_pct or 0.0
     is_full = client_pct >= CLIENT_PCT or machine_pct >= HOST_PCT
     return is_full or signs.client_fills_one_core(values)
 
@@ -121,17 +122,17 @@ def client_bound(values: Evidence, node: str) -> Cause:
 
 def _machine_is_full(values: Evidence) -> bool:
     """Whether the machine is full, with what its own host gave to others counted as used."""
-    busy_pct = values.host_cpu_pct or 0.0
-    return busy_pct + (values.steal_pct or 0.0) >= HOST_PCT
+    busy_pct = values.host.host_cpu_pct or 0.0
+    return busy_pct + (values.host.steal_pct or 0.0) >= HOST_PCT
 
 
 def _full_machine(values: Evidence, node: str) -> Cause:
     which = "This machine"
-    if values.client_machine_cpu_pct is not None:
+    if values.client.client_machine_cpu_pct is not None:
         which = f"The machine of {node}"
     stolen = ""
-    if (values.steal_pct or 0.0) >= STOLEN_PCT:
-        stolen = f", and its host gave {percent(values.steal_pct)} to others"
+    if (values.host.steal_pct or 0.0) >= STOLEN_PCT:
+        stolen = f", and its host gave {percent(values.host.steal_pct)} to others"
     no_disk = ""
     if signs.disk_is_idle(values):
         no_disk = " A faster disk would not help here."
@@ -144,9 +145,9 @@ def host_disk_bound(values: Evidence) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
     # A value that is not known is taken for all of it. Then nothing is left that this machine could
     # be blamed for.
-    idle_s = values.idle_disk_latency_s or 0.0
-    await_s = values.disk_await_s or math.inf
-    held_back_pct = assumed(values.held_back_pct, if_unknown=100.0)
+    idle_s = values.disk.idle_disk_latency_s or 0.0
+    await_s = values.disk.disk_await_s or math.inf
+    held_back_pct = assumed(values.caps.held_back_pct, if_unknown=100.0)
     beyond_pct = 100 - held_back_pct - 100 * idle_s / await_s
     return beyond_pct >= WAITING_PCT and disk_is_awaited(values)
 
@@ -155,14 +156,14 @@ def disk_is_awaited(values: Evidence) -> bool:
     """Whether sessions wait for it, by the database's count; else, whether it works."""
     waiting_pct = signs.waiting_pct(values)
     if waiting_pct is None:
-        return (values.disk_busy_pct or 0.0) >= BUSY_PCT
+        return (values.disk.disk_busy_pct or 0.0) >= BUSY_PCT
     return waiting_pct >= WAITING_PCT
 
 
 def slow_host_disk(values: Evidence, node: str) -> Cause:
-    await_text = time(values.disk_await_s)
-    idle_text = time(values.idle_disk_latency_s)
-    held_back = percent(values.held_back_pct)
+    await_text = time(values.disk.disk_await_s)
+    idle_text = time(values.disk.idle_disk_latency_s)
+    held_back = percent(values.caps.held_back_pct)
     text = (
         f"What plays the disk of {node} was the limit, not the tier. Each I/O takes "
         f"{await_text}, of which the tier's latency is {idle_text}. The tier's limits kept it "
@@ -189,9 +190,9 @@ def _stands_still(values: Evidence) -> bool:
     """What stands still where everything on this side is free, its threads too, is held by the
     other side; or each of few streams waits for its answers."""
     # A CPU that was not sampled may be what holds it.
-    if values.cpu_pct is None or values.host_cpu_pct is None:
+    if values.cpu.cpu_pct is None or values.host.host_cpu_pct is None:
         return False
-    stood = (values.time_at_way_pct or 0.0) >= STOOD_PCT
+    stood = (values.link.time_at_way_pct or 0.0) >= STOOD_PCT
     if not stood or not signs.cpus_are_free(values):
         return False
     held_here = signs.locks_are_waited_for(values) or _may_be_one_thread(values)
@@ -200,16 +201,16 @@ def _stands_still(values: Evidence) -> bool:
 
 def _may_be_one_thread(values: Evidence) -> bool:
     # One thread that computes all the time moves as steadily as one that waits for a store.
-    cores = values.node_cores or 0.0
+    cores = values.cpu.node_cores or 0.0
     uses_one = ALONE_FROM <= cores <= signs.ONE_CORE[1]
-    return uses_one or (values.busiest_core_pct or 0.0) >= signs.FREE_PCT
+    return uses_one or (values.host.busiest_core_pct or 0.0) >= signs.FREE_PCT
 
 
 def _service_cap(values: Evidence, node: str) -> Cause:
-    rate = format_bytes_per_s(values.way_bytes_per_s or 0.0)
-    time_text = percent(values.time_at_way_pct)
-    cpu = percent(values.cpu_pct)
-    host_cpu = percent(values.host_cpu_pct)
+    rate = format_bytes_per_s(values.link.way_bytes_per_s or 0.0)
+    time_text = percent(values.link.time_at_way_pct)
+    cpu = percent(values.cpu.cpu_pct)
+    host_cpu = percent(values.host.host_cpu_pct)
     text = (
         f"Throughput of {node} stood at {rate} for {time_text} of the seconds (within 10 %). "
         f"Its CPU ({cpu}) and that of its machine ({host_cpu}) were free. That looks like a cap "

@@ -5,7 +5,7 @@ In a sentence a value that was not sampled is 0."""
 from collections.abc import Iterable
 
 from orchestrator.analysis.telemetry.causes import signs
-from orchestrator.analysis.telemetry.use import disk_cap_use
+from orchestrator.analysis.telemetry.use import cap_binding
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.units import format_number, format_seconds
 
@@ -49,12 +49,12 @@ def sampled_shares(values: Iterable[Titled]) -> list[str]:
 
 def machine_use(values: Evidence) -> str:
     """How busy its CPU is, and by whom; both machines', if the load generator has another."""
-    if values.client_machine_cpu_pct is None:
-        client = ("load generator", values.client_cpu_pct)
-        return _busy(values.host_cpu_pct, [client, *_used_beside(values)])
-    here = _busy(values.host_cpu_pct, _used_beside(values))
-    there = percent(values.client_machine_cpu_pct)
-    client_alone = f"{percent(values.client_cpu_pct)} by itself"
+    if values.client.client_machine_cpu_pct is None:
+        client = ("load generator", values.client.client_cpu_pct)
+        return _busy(values.host.host_cpu_pct, [client, *_used_beside(values)])
+    here = _busy(values.host.host_cpu_pct, _used_beside(values))
+    there = percent(values.client.client_machine_cpu_pct)
+    client_alone = f"{percent(values.client.client_cpu_pct)} by itself"
     return (
         f"{here} where the node is, and {there} where the load generator is "
         f"({client_alone})"
@@ -63,8 +63,8 @@ def machine_use(values: Evidence) -> str:
 
 def _used_beside(values: Evidence) -> list[Titled]:
     return [
-        ("emulated disks", values.disk_server_cpu_pct),
-        ("not ours", values.other_cpu_pct),
+        ("emulated disks", values.host.disk_server_cpu_pct),
+        ("not ours", values.host.other_cpu_pct),
     ]
 
 
@@ -85,8 +85,8 @@ def cap_use(values: Evidence) -> str:
     """What is used of the disk's caps, as a remark within a sentence."""
     used = sampled_shares(
         [
-            ("IOPS at", values.iops_of_cap_pct),
-            ("bandwidth at", values.bandwidth_of_cap_pct),
+            ("IOPS at", values.caps.iops_of_cap_pct),
+            ("bandwidth at", values.caps.bandwidth_of_cap_pct),
         ]
     )
     if not used:
@@ -96,22 +96,24 @@ def cap_use(values: Evidence) -> str:
 
 def instead_of_idle(values: Evidence, an_io: str) -> str:
     """How long an I/O takes beside the idle disk's; empty unless both are known."""
-    if values.disk_await_s is None or not values.idle_disk_latency_s:
+    if values.disk.disk_await_s is None or not values.disk.idle_disk_latency_s:
         return ""
-    taken = time(values.disk_await_s)
-    return f", {an_io} taking {taken} instead of {time(values.idle_disk_latency_s)}"
+    taken = time(values.disk.disk_await_s)
+    return (
+        f", {an_io} taking {taken} instead of {time(values.disk.idle_disk_latency_s)}"
+    )
 
 
 def of_disk_itself(values: Evidence) -> str:
     """How much of the time of an I/O is the disk's own, where it queues at all."""
-    await_s = values.disk_await_s or 0.0
-    idle_s = values.idle_disk_latency_s
+    await_s = values.disk.disk_await_s or 0.0
+    idle_s = values.disk.idle_disk_latency_s
     if not idle_s or await_s <= UNLOADED * idle_s:
         return ""
     # Share of the time that is shown; reads alone may wait less.
     share = idle_s / await_s
     how_much = "little"
-    if share >= 1 / disk_cap_use.QUEUEING:
+    if share >= 1 / cap_binding.QUEUEING:
         how_much = "most"
     elif share >= _PART:
         how_much = "part"
@@ -134,7 +136,7 @@ def lower_latency(values: Evidence) -> str:
 
 def memory_too(values: Evidence) -> str:
     """A remark beside a cause at the disk: reads may come from too little memory."""
-    pressure_pct = values.memory_pressure_pct or 0.0
+    pressure_pct = values.host.memory_pressure_pct or 0.0
     if pressure_pct < MEMORY_PRESSURE_PCT:
         return ""
     return (
@@ -150,8 +152,8 @@ def requests_too(values: Evidence, node: str) -> str:
 
 
 def _requests_queued(values: Evidence, node: str) -> str:
-    queued_s = values.request_queued_avg_s or 0.0
-    statement_s = values.statement_avg_s
+    queued_s = values.requests.request_queued_avg_s or 0.0
+    statement_s = values.requests.statement_avg_s
     if queued_s < QUEUED_S or statement_s is None:
         return ""
     if 100 * queued_s < QUEUED_PCT * statement_s:
@@ -165,8 +167,8 @@ def _requests_queued(values: Evidence, node: str) -> str:
 
 
 def _requests_refused(values: Evidence, node: str) -> str:
-    too_many_files = values.write_rejections_per_s or 0.0
-    refused = (values.requests_refused_per_s or 0.0) + too_many_files
+    too_many_files = values.requests.write_rejections_per_s or 0.0
+    refused = (values.requests.requests_refused_per_s or 0.0) + too_many_files
     if refused < REFUSED_PER_S:
         return ""
     of_them = ""

@@ -15,25 +15,27 @@ RETRIED_PCT = 5.0  # share of transactions
 
 def nearest_cap(values: Evidence) -> float:
     return largest(
-        values.iops_of_cap_pct,
-        values.bandwidth_of_cap_pct,
-        values.shared_iops_of_cap_pct,
-        values.shared_bandwidth_of_cap_pct,
+        values.caps.iops_of_cap_pct,
+        values.caps.bandwidth_of_cap_pct,
+        values.shared.shared_iops_of_cap_pct,
+        values.shared.shared_bandwidth_of_cap_pct,
     )
 
 
 def at_a_cap_pct(values: Evidence) -> float:
     """Share of the seconds at the cap that binds most often."""
-    return largest(values.time_at_iops_cap_pct, values.time_at_bandwidth_cap_pct)
+    return largest(
+        values.caps.time_at_iops_cap_pct, values.caps.time_at_bandwidth_cap_pct
+    )
 
 
 def waiting_pct(values: Evidence) -> float | None:
     """Share of its time that a session waits for the disk, by the database's count: in reads, and
     of the rest while a log sync is under way. None if it counts neither."""
-    if values.sessions_reading_pct is None and values.log_syncing_pct is None:
+    if values.load.sessions_reading_pct is None and values.load.log_syncing_pct is None:
         return None
-    reading = min(values.sessions_reading_pct or 0.0, 100.0)
-    syncing = min(values.log_syncing_pct or 0.0, 100.0)
+    reading = min(values.load.sessions_reading_pct or 0.0, 100.0)
+    syncing = min(values.load.log_syncing_pct or 0.0, 100.0)
     # A session that reads does not wait for the log. Syncs count for what is left of its time.
     return reading + (100 - reading) * syncing / 100
 
@@ -52,26 +54,28 @@ def fills_one_core(cores: float | None, busiest_pct: float | None) -> bool:
 
 def client_fills_one_core(values: Evidence) -> bool:
     """`fills_one_core`, of the load generator."""
-    return fills_one_core(values.client_cores, values.client_core_pct)
+    return fills_one_core(values.client.client_cores, values.client.client_core_pct)
 
 
 def cpus_are_free(values: Evidence) -> bool:
     """Whether no CPU is near its limit."""
-    busiest = largest(values.cpu_pct, values.client_cpu_pct, values.host_cpu_pct)
+    busiest = largest(
+        values.cpu.cpu_pct, values.client.client_cpu_pct, values.host.host_cpu_pct
+    )
     return busiest < FREE_PCT
 
 
 def locks_are_waited_for(values: Evidence) -> bool:
     """Whether many sessions were seen to wait for locks, or many transactions met others."""
-    locked = (values.seen_locked_pct or 0.0) >= LOCKED_PCT
-    retried = (values.retried_pct or 0.0) >= RETRIED_PCT
+    locked = (values.load.seen_locked_pct or 0.0) >= LOCKED_PCT
+    retried = (values.load.retried_pct or 0.0) >= RETRIED_PCT
     return locked or retried
 
 
 def locks_are_counted(values: Evidence) -> bool:
     """Whether waits for locks were seen at all. Where they were not, one hot lock may hold all
     sessions, and nothing else that is sampled would show it."""
-    return values.sessions is not None or values.seen_locked_pct is not None
+    return values.load.sessions is not None or values.load.seen_locked_pct is not None
 
 
 def has_room_for_sessions(values: Evidence) -> bool:
@@ -85,8 +89,8 @@ def has_room_for_sessions(values: Evidence) -> bool:
 def idle_disk_share(values: Evidence) -> float:
     """The part of an I/O's time that the idle disk would take. The rest it waits in a queue."""
     # Reads are the sessions' own; writes are the database's too, many at a time.
-    await_s = values.disk_read_await_s or values.disk_await_s
-    idle_s = values.idle_disk_latency_s
+    await_s = values.disk.disk_read_await_s or values.disk.disk_await_s
+    idle_s = values.disk.idle_disk_latency_s
     if idle_s and await_s:
         return min(1.0, idle_s / await_s)
     return 1.0
@@ -97,6 +101,6 @@ def client_use(values: Evidence) -> float:
 
     That is its machine's CPU, or a core that is full, while it uses one core or more."""
     core_pct = 0.0
-    if (values.client_cores or 0.0) >= ONE_CORE[0]:
-        core_pct = values.client_core_pct or 0.0
-    return largest(values.client_cpu_pct, core_pct) / 100
+    if (values.client.client_cores or 0.0) >= ONE_CORE[0]:
+        core_pct = values.client.client_core_pct or 0.0
+    return largest(values.client.client_cpu_pct, core_pct) / 100

@@ -45,28 +45,31 @@ class _Usual(NamedTuple):
 
 
 def _usual(peers: Sequence[Evidence]) -> _Usual | None:
-    await_s = node_values.of_several(peers, median).disk_await_s
+    await_s = node_values.of_several(peers, median).disk.disk_await_s
     if await_s is None:
         return None
-    return _Usual(await_s, median(peer.disk_iops or 0.0 for peer in peers))
+    return _Usual(await_s, median(peer.disk.disk_iops or 0.0 for peer in peers))
 
 
 def _is_slow(values: Evidence, usual: _Usual) -> bool:
     """Whether it is slower than its peers, busy, and at no cap."""
     # A node that does more I/Os may be slow for that.
-    if values.disk_await_s is None or (values.disk_iops or 0.0) > MORE * usual.iops:
+    if (
+        values.disk.disk_await_s is None
+        or (values.disk.disk_iops or 0.0) > MORE * usual.iops
+    ):
         return False
-    idle_s = values.idle_disk_latency_s or 0.0
-    slower = values.disk_await_s >= max(SLOWER * usual.await_s, OVER_IDLE * idle_s)
-    busy = (values.disk_busy_pct or 0.0) >= outside_causes.BUSY_PCT
+    idle_s = values.disk.idle_disk_latency_s or 0.0
+    slower = values.disk.disk_await_s >= max(SLOWER * usual.await_s, OVER_IDLE * idle_s)
+    busy = (values.disk.disk_busy_pct or 0.0) >= outside_causes.BUSY_PCT
     # A disk that is held back at a cap is slow by order.
     return slower and busy and nearest_cap(values) < NEAR_CAP_PCT
 
 
 def _slow_node(values: Evidence, node: str, usual: _Usual) -> Cause:
-    iops = phrases.number(values.disk_iops)
+    iops = phrases.number(values.disk.disk_iops)
     usual_iops = phrases.number(usual.iops)
-    await_text = phrases.time(values.disk_await_s)
+    await_text = phrases.time(values.disk.disk_await_s)
     usual_await = phrases.time(usual.await_s)
     text = (
         f"Each I/O on {node} takes {await_text}, on the other nodes {usual_await}. It does no "

@@ -27,11 +27,11 @@ Shares = dict[BottleneckCause, float]
 
 def follows(values: Evidence) -> Shares:
     """Cause → share in %, of 100 together. Empty where sessions were not seen."""
-    if not values.sessions:
+    if not values.load.sessions:
         return {}
     seen = _seen(values)
-    client = _at_the_client(values, values.sessions, seen)
-    cpu = _at_the_cpu(values, values.sessions, seen, client)
+    client = _at_the_client(values, values.load.sessions, seen)
+    cpu = _at_the_cpu(values, values.load.sessions, seen, client)
     disk = _at_the_disk(values, seen, cpu)
     # Idle sessions wait for their next statement. Those who wait for neither the load generator nor
     # the node's CPU are on the way between.
@@ -45,9 +45,9 @@ def follows(values: Evidence) -> Shares:
     weights[disk.cap] = disk.queued * _slope(disk.use)
     weights["latency_bound"] = disk.in_service
     weights["wal_disk_bound"] = disk.syncing_apart
-    weights["contention"] = _at_locks(values.sessions, seen)
+    weights["contention"] = _at_locks(values.load.sessions, seen)
     # Who holds a lock waits for CPU as all do.
-    if (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
+    if (values.cpu.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
         weights["cpu_bound"] += weights.pop("contention")
     return _shares_of_all(weights)
 
@@ -71,11 +71,11 @@ class _SessionsSeen:
 
 def _seen(values: Evidence) -> _SessionsSeen:
     return _SessionsSeen(
-        idle=values.seen_idle_pct or 0.0,
-        running=values.seen_running_pct or 0.0,
-        reading=values.seen_reading_pct or 0.0,
-        syncing=values.seen_syncing_pct or 0.0,
-        locked=values.seen_locked_pct or 0.0,
+        idle=values.load.seen_idle_pct or 0.0,
+        running=values.load.seen_running_pct or 0.0,
+        reading=values.load.seen_reading_pct or 0.0,
+        syncing=values.load.seen_syncing_pct or 0.0,
+        locked=values.load.seen_locked_pct or 0.0,
     )
 
 
@@ -92,7 +92,7 @@ class _AtClient:
 
 
 def _at_the_client(values: Evidence, sessions: float, seen: _SessionsSeen) -> _AtClient:
-    cores = values.client_cores or 0.0
+    cores = values.client.client_cores or 0.0
     computing = min(seen.idle, 100 * cores / sessions)
     in_queue = _queued(computing, cores, client_use(values))
     return _AtClient(computing, min(seen.idle - computing, in_queue))
@@ -117,7 +117,7 @@ def _at_the_cpu(
     values: Evidence, sessions: float, seen: _SessionsSeen, client: _AtClient
 ) -> _AtCpu:
     """The sessions at the node's CPU, whatever they call themselves."""
-    cores = values.node_cores or 0.0
+    cores = values.cpu.node_cores or 0.0
     on_cores = 100 * cores / sessions
     computing = min(seen.running, on_cores)
     in_queue = _queued(on_cores, cores, _cpu_use(values))
@@ -140,7 +140,7 @@ def _reading_without_io(
     values: Evidence, sessions: float, seen: _SessionsSeen
 ) -> float:
     """Sessions in % that read, beyond the I/Os that the disk has."""
-    ios = assumed(values.disk_queue_depth, if_unknown=sessions)
+    ios = assumed(values.disk.disk_queue_depth, if_unknown=sessions)
     return max(0.0, seen.reading - 100 * ios / sessions)
 
 
@@ -160,7 +160,7 @@ class _AtDisk:
 def _at_the_disk(values: Evidence, seen: _SessionsSeen, cpu: _AtCpu) -> _AtDisk:
     waiting = seen.reading - cpu.called_reading
     syncing_apart = 0.0
-    if values.wal_disk_syncing_pct is None:
+    if values.load.wal_disk_syncing_pct is None:
         waiting += seen.syncing
     else:
         syncing_apart = seen.syncing
@@ -184,10 +184,10 @@ _CAP_CAUSES: Mapping[CapName, BottleneckCause] = {
 
 def _fuller_cap(values: Evidence) -> CapName:
     """The cap that is reached in more of the seconds, else the one that more is used of."""
-    iops = (values.time_at_iops_cap_pct or 0.0, values.iops_of_cap_pct or 0.0)
+    iops = (values.caps.time_at_iops_cap_pct or 0.0, values.caps.iops_of_cap_pct or 0.0)
     bandwidth = (
-        values.time_at_bandwidth_cap_pct or 0.0,
-        values.bandwidth_of_cap_pct or 0.0,
+        values.caps.time_at_bandwidth_cap_pct or 0.0,
+        values.caps.bandwidth_of_cap_pct or 0.0,
     )
     if bandwidth > iops:
         return "bandwidth"
@@ -197,11 +197,11 @@ def _fuller_cap(values: Evidence) -> CapName:
 def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> float:
     """The share of the nearest cap that sessions use."""
     use = nearest_cap(values) / 100
-    moved = values.disk_iops
-    read = values.disk_read_iops
+    moved = values.disk.disk_iops
+    read = values.disk.disk_read_iops
     if cap == "bandwidth":
-        moved = values.disk_bytes_per_s
-        read = values.disk_read_bytes_per_s
+        moved = values.disk.disk_bytes_per_s
+        read = values.disk.disk_read_bytes_per_s
     waiting = seen.reading + seen.syncing
     # What is written back waits as sessions do at a full cap, and so grows with their number.
     if use >= disk_seconds.AT_CAP or not moved or not waiting:
@@ -220,7 +220,7 @@ def _at_locks(sessions: float, seen: _SessionsSeen) -> float:
 
 
 def _cpu_use(values: Evidence) -> float:
-    return (values.cpu_pct or 0.0) / 100
+    return (values.cpu.cpu_pct or 0.0) / 100
 
 
 def _queued(served: float, cores: float, use: float) -> float:

@@ -5,7 +5,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Key,
     Steps,
 )
-from orchestrator.analysis.telemetry.use import disk_accounts
+from orchestrator.analysis.telemetry.use import cap_binding, disk_accounts
 from orchestrator.analysis.telemetry.use.disk_seconds import (
     AT_CAP,
     BASE_TOLERANCE,
@@ -23,7 +23,7 @@ from orchestrator.analysis.telemetry.use.disk_seconds import (
     demand,
     server_account,
 )
-from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence
+from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.facts import group
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
@@ -31,36 +31,7 @@ from orchestrator.tier import Tier
 MIN_SIDE = 5  # samples on each side of a change point
 MIN_FALL = 0.2  # share of the rate before
 WOBBLE = 0.02  # change of a second's sample around the rate that an emulated disk keeps
-# Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
-QUEUEING = 2.0
-QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
-# Multiple of the cap that those in flight would do without it. The gate lets a disk's latency be 15
-# % off, and the estimate with it. A cap that holds back less than this may hold back nothing.
-BINDING = 1.25
-# Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
-# cap holds any back.
-HELD_BACK_PCT = 10.0
-# A cap surely holds I/Os back from there on: it makes them take BINDING times as long.
-SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
 WAYS = ("read", "write")
-
-
-@dataclass(frozen=True)
-class CapUse:
-    """What compares a node's disks with their tiers; None: not known. Names as in `Evidence`."""
-
-    iops_of_cap_pct: float | None = None
-    time_at_iops_cap_pct: float | None = None
-    bandwidth_of_cap_pct: float | None = None
-    time_at_bandwidth_cap_pct: float | None = None
-    burst_credit_left_pct: float | None = None
-    time_above_base_pct: float | None = None
-    iops_before_fall: float | None = None
-    iops_after_fall: float | None = None
-    held_back_pct: float | None = None
-    time_held_back_pct: float | None = None
-    wal_iops_of_cap_pct: float | None = None
-    wal_bandwidth_of_cap_pct: float | None = None
 
 
 def against_caps(
@@ -175,7 +146,7 @@ def _time_held_back_pct(
     account = disk_accounts.of_node(rates, node.name).within(window)
     if not account.end_s.size:
         return None
-    return 100 * float(np.mean(account.held_back_pct >= HELD_BACK_PCT))
+    return 100 * float(np.mean(account.held_back_pct >= cap_binding.HELD_BACK_PCT))
 
 
 def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
@@ -238,46 +209,3 @@ def _two_levels(rate: Array) -> tuple[float, float]:
     apart = count * (n - count) * (before - after) ** 2
     best = int(np.argmax(apart))
     return float(before[best]), float(after[best])
-
-
-def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
-    """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
-    behind it, or those in flight would do more without it."""
-    # The disk's own account outranks what rates look like; between the two bounds it is not clear.
-    counted_pct = values.counted_pct(cap)
-    if counted_pct is not None and counted_pct < HELD_BACK_PCT:
-        return False
-    if counted_pct is not None and counted_pct >= SURELY_HELD_BACK_PCT:
-        return True
-    await_s = values.disk_await_s
-    idle_s = values.idle_disk_latency_s
-    in_flight = values.disk_queue_depth or 0.0
-    if await_s is None or not idle_s:
-        return in_flight >= QUEUE_DEPTH
-    if await_s >= QUEUEING * idle_s:
-        return True
-    iops = values.disk_iops or 0.0
-    if not iops:
-        return False
-    # Little's law: those in flight would do so many I/Os without a cap. The rate is in units of the
-    # cap, since I/Os are alike with it and without.
-    unlimited_iops = in_flight / idle_s
-    use_pct = values.of_cap_pct(cap) or 0.0
-    times = unlimited_iops / iops * use_pct / 100
-    return times >= BINDING
-
-
-def counted_owner(
-    cap: CapName, values: Evidence
-) -> Literal["volume", "instance"] | None:
-    """Whose limit demand was above, by an EBS volume's count: the volume's, or its machine's (the
-    instance). None: there is no count, or it names both or neither."""
-    volume_pct = values.volume_exceeded_pct(cap)
-    instance_pct = values.instance_exceeded_pct(cap)
-    if volume_pct is None or instance_pct is None:
-        return None
-    if volume_pct >= SURELY_HELD_BACK_PCT and instance_pct < HELD_BACK_PCT:
-        return "volume"
-    if instance_pct >= SURELY_HELD_BACK_PCT and volume_pct < HELD_BACK_PCT:
-        return "instance"
-    return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.analysis import results
+from orchestrator.analysis.telemetry.use.node_values import LoadUse
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
 
@@ -24,27 +25,6 @@ WAITS_COVER = 0.5
 
 # Node → what sessions wait for → their mean number.
 Sessions = Mapping[str, Mapping[str, float]]
-
-
-@dataclass(frozen=True)
-class LoadUse:
-    """What a load asked for and its sessions waited for; None: not known. Names as in
-    `Evidence`."""
-
-    nopm_of_ceiling_pct: float | None = None
-    rate_served_pct: float | None = None
-    retried_pct: float | None = None
-    sessions: float | None = None
-    seen_idle_pct: float | None = None
-    seen_running_pct: float | None = None
-    seen_reading_pct: float | None = None
-    seen_syncing_pct: float | None = None
-    seen_locked_pct: float | None = None
-    seen_otherwise_pct: float | None = None
-    sessions_reading_pct: float | None = None
-    log_syncing_pct: float | None = None
-    wal_disk_syncing_pct: float | None = None
-    background_log_syncing_pct: float | None = None
 
 
 def of_load(record: Record, sessions: Sessions) -> LoadUse:

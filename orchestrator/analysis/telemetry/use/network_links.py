@@ -13,6 +13,7 @@ import numpy as np
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.counters.counter_series import Array, Key, Steps
 from orchestrator.analysis.telemetry.use.machine_cpu import LINK_PCT
+from orchestrator.analysis.telemetry.use.node_values import LinkUse
 from orchestrator.model import STORE, Node, Record
 
 # Throughput stood still where a second is within this of the median one.
@@ -22,17 +23,6 @@ _FEWEST_SECONDS = 10
 _WAYS = (counter_names.SENT_BYTES, counter_names.RECEIVED_BYTES)
 
 Window = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class LinkUse:
-    """How full a link was; None: not known. Names as in `Evidence`."""
-
-    network_of_rate_pct: float | None = None
-    time_at_network_rate_pct: float | None = None
-    network_cards_bytes_per_s: float | None = None
-    way_bytes_per_s: float | None = None
-    time_at_way_pct: float | None = None
 
 
 def by_node(

@@ -16,11 +16,21 @@ from orchestrator.analysis.telemetry.use import (
     node_values,
 )
 from orchestrator.analysis.telemetry.use.all_nodes import ALL
-from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.analysis.telemetry.use.idle_disk import idle_latency_s
-from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
 from orchestrator.analysis.telemetry.use.machine_cpu import CpuUse, SurroundingUse
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import (
+    CapUse,
+    ClientUse,
+    DiskUse,
+    Evidence,
+    HostUse,
+    LoadUse,
+    NodeCpuUse,
+    RequestUse,
+    SharedUse,
+    TrafficCount,
+    VolumeCount,
+)
 from orchestrator.analysis.telemetry.use.run_telemetry import NodeSeconds
 from orchestrator.model import Node, Record
 from orchestrator.tier import Limits, Tier
@@ -50,7 +60,7 @@ def _gathered(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
         by_node[node.name] = _use_of(run, node, growth, cpus)
     load = load_and_sessions.of_load(run.record, run.telemetry.sessions)
     shared = _use_of_shared(run.record.profile.tier, by_node.values())
-    return {name: _evidence(use, load, shared) for name, use in by_node.items()}
+    return {name: use.evidence(load, shared) for name, use in by_node.items()}
 
 
 # ------------------------------------------------------------------ the parts
@@ -70,6 +80,90 @@ class _NodeUse:
     server: rates.ServerRates
     seconds: NodeSeconds
     around: SurroundingUse
+
+    def evidence(self, load: LoadUse, shared: SharedUse) -> Evidence:
+        """`load`: of all nodes; `shared`: of all disks."""
+        return Evidence(
+            caps=self.caps,
+            disk=self._disk_use(),
+            volume=self._volume_count(),
+            cpu=NodeCpuUse(
+                cpu_pct=self.cpu.cpu_pct,
+                time_at_cpu_pct=self.seconds.time_at_cpu_pct,
+                throttled_pct=self.container.throttled_pct,
+                node_cores=self.cpu.node_cores,
+            ),
+            link=self.seconds.link,
+            traffic=self._traffic(),
+            host=self._host_use(),
+            client=self._client_use(),
+            load=load,
+            requests=self._requests(),
+            shared=shared,
+        )
+
+    def _disk_use(self) -> DiskUse:
+        disk = self.disk
+        return DiskUse(
+            disk_iops=disk.iops,
+            disk_read_iops=disk.read_iops,
+            disk_bytes_per_s=disk.bytes_per_s,
+            disk_read_bytes_per_s=disk.read_bytes_per_s,
+            disk_await_s=disk.await_s,
+            disk_read_await_s=disk.read_await_s,
+            io_size_bytes=disk.io_size_bytes,
+            idle_disk_latency_s=self.idle_disk_latency_s,
+            disk_queue_depth=disk.queue_depth,
+            disk_busy_pct=self.disk_busy_pct,
+        )
+
+    def _volume_count(self) -> VolumeCount:
+        exceeded = self.exceeded
+        return VolumeCount(
+            volume_iops_exceeded_pct=exceeded.volume_iops_pct,
+            volume_bandwidth_exceeded_pct=exceeded.volume_bandwidth_pct,
+            instance_iops_exceeded_pct=exceeded.instance_iops_pct,
+            instance_bandwidth_exceeded_pct=exceeded.instance_bandwidth_pct,
+        )
+
+    def _traffic(self) -> TrafficCount:
+        container = self.container
+        return TrafficCount(
+            network_sent_bytes_per_s=container.sent_bytes_per_s,
+            network_received_bytes_per_s=container.received_bytes_per_s,
+            network_packets_per_s=container.packets_per_s,
+            sent_again_pct=container.sent_again_pct,
+        )
+
+    def _host_use(self) -> HostUse:
+        machine = self.around.machine
+        return HostUse(
+            busiest_core_pct=self.around.busiest_core_pct,
+            memory_pressure_pct=machine.memory_pressure_pct,
+            disk_server_cpu_pct=machine.disk_server_cpu_pct,
+            host_cpu_pct=machine.host_cpu_pct,
+            low_priority_pct=machine.low_priority_pct,
+            steal_pct=machine.steal_pct,
+            other_cpu_pct=machine.other_cpu_pct,
+        )
+
+    def _client_use(self) -> ClientUse:
+        around = self.around
+        return ClientUse(
+            client_cpu_pct=around.client_cpu_pct,
+            client_cores=around.client_cores,
+            client_core_pct=around.client_core_pct,
+            client_machine_cpu_pct=around.client_machine_cpu_pct,
+        )
+
+    def _requests(self) -> RequestUse:
+        server = self.server
+        return RequestUse(
+            request_queued_avg_s=server.request_queued_avg_s,
+            statement_avg_s=server.statement_avg_s,
+            requests_refused_per_s=server.requests_refused_per_s,
+            write_rejections_per_s=server.write_rejections_per_s,
+        )
 
 
 def _use_of(
@@ -105,111 +199,17 @@ def _idle_latency_of(record: Record, node: Node, disk: rates.DiskRates) -> float
     return idle_latency_s(tier, record.gate, reads, writes, node.name) or None
 
 
-@dataclass(frozen=True)
-class _SharedUse:
+def _use_of_shared(tier: Tier, uses: Iterable[_NodeUse]) -> SharedUse:
     """What all disks did together, of the limits that they share.
 
     Means: no second is needed where nothing may be above the limits."""
-
-    iops_of_cap_pct: float | None
-    bandwidth_of_cap_pct: float | None
-
-
-def _use_of_shared(tier: Tier, uses: Iterable[_NodeUse]) -> _SharedUse:
     limits = tier.shared or Limits()
     disks = [use.disk for use in uses]
     iops = node_values.sum_if_all([disk.iops for disk in disks])
     bytes_per_s = node_values.sum_if_all([disk.bytes_per_s for disk in disks])
-    return _SharedUse(
-        iops_of_cap_pct=rates.share_pct(iops, limits.iops),
-        bandwidth_of_cap_pct=rates.share_pct(bytes_per_s, limits.bytes_per_s),
-    )
-
-
-# ------------------------------------------------------------------ together
-
-
-def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
-    """The values of `Evidence` in its order, each from the part that has it."""
-    caps = use.caps
-    disk = use.disk
-    exceeded = use.exceeded
-    link = use.seconds.link
-    container = use.container
-    around = use.around
-    machine = around.machine
-    server = use.server
-    return Evidence(
-        iops_of_cap_pct=caps.iops_of_cap_pct,
-        time_at_iops_cap_pct=caps.time_at_iops_cap_pct,
-        bandwidth_of_cap_pct=caps.bandwidth_of_cap_pct,
-        time_at_bandwidth_cap_pct=caps.time_at_bandwidth_cap_pct,
-        burst_credit_left_pct=caps.burst_credit_left_pct,
-        time_above_base_pct=caps.time_above_base_pct,
-        iops_before_fall=caps.iops_before_fall,
-        iops_after_fall=caps.iops_after_fall,
-        disk_iops=disk.iops,
-        disk_read_iops=disk.read_iops,
-        disk_bytes_per_s=disk.bytes_per_s,
-        disk_read_bytes_per_s=disk.read_bytes_per_s,
-        disk_await_s=disk.await_s,
-        disk_read_await_s=disk.read_await_s,
-        io_size_bytes=disk.io_size_bytes,
-        idle_disk_latency_s=use.idle_disk_latency_s,
-        held_back_pct=caps.held_back_pct,
-        time_held_back_pct=caps.time_held_back_pct,
-        volume_iops_exceeded_pct=exceeded.volume_iops_pct,
-        volume_bandwidth_exceeded_pct=exceeded.volume_bandwidth_pct,
-        instance_iops_exceeded_pct=exceeded.instance_iops_pct,
-        instance_bandwidth_exceeded_pct=exceeded.instance_bandwidth_pct,
-        disk_queue_depth=disk.queue_depth,
-        disk_busy_pct=use.disk_busy_pct,
-        cpu_pct=use.cpu.cpu_pct,
-        time_at_cpu_pct=use.seconds.time_at_cpu_pct,
-        throttled_pct=container.throttled_pct,
-        node_cores=use.cpu.node_cores,
-        busiest_core_pct=around.busiest_core_pct,
-        network_of_rate_pct=link.network_of_rate_pct,
-        time_at_network_rate_pct=link.time_at_network_rate_pct,
-        network_cards_bytes_per_s=link.network_cards_bytes_per_s,
-        way_bytes_per_s=link.way_bytes_per_s,
-        time_at_way_pct=link.time_at_way_pct,
-        network_sent_bytes_per_s=container.sent_bytes_per_s,
-        network_received_bytes_per_s=container.received_bytes_per_s,
-        network_packets_per_s=container.packets_per_s,
-        sent_again_pct=container.sent_again_pct,
-        memory_pressure_pct=machine.memory_pressure_pct,
-        client_cpu_pct=around.client_cpu_pct,
-        client_cores=around.client_cores,
-        client_core_pct=around.client_core_pct,
-        client_machine_cpu_pct=around.client_machine_cpu_pct,
-        disk_server_cpu_pct=machine.disk_server_cpu_pct,
-        host_cpu_pct=machine.host_cpu_pct,
-        low_priority_pct=machine.low_priority_pct,
-        steal_pct=machine.steal_pct,
-        other_cpu_pct=machine.other_cpu_pct,
-        nopm_of_ceiling_pct=load.nopm_of_ceiling_pct,
-        rate_served_pct=load.rate_served_pct,
-        retried_pct=load.retried_pct,
-        sessions=load.sessions,
-        seen_idle_pct=load.seen_idle_pct,
-        seen_running_pct=load.seen_running_pct,
-        seen_reading_pct=load.seen_reading_pct,
-        seen_syncing_pct=load.seen_syncing_pct,
-        seen_locked_pct=load.seen_locked_pct,
-        seen_otherwise_pct=load.seen_otherwise_pct,
-        sessions_reading_pct=load.sessions_reading_pct,
-        log_syncing_pct=load.log_syncing_pct,
-        wal_disk_syncing_pct=load.wal_disk_syncing_pct,
-        wal_iops_of_cap_pct=caps.wal_iops_of_cap_pct,
-        wal_bandwidth_of_cap_pct=caps.wal_bandwidth_of_cap_pct,
-        background_log_syncing_pct=load.background_log_syncing_pct,
-        request_queued_avg_s=server.request_queued_avg_s,
-        statement_avg_s=server.statement_avg_s,
-        requests_refused_per_s=server.requests_refused_per_s,
-        write_rejections_per_s=server.write_rejections_per_s,
-        shared_iops_of_cap_pct=shared.iops_of_cap_pct,
-        shared_bandwidth_of_cap_pct=shared.bandwidth_of_cap_pct,
+    return SharedUse(
+        shared_iops_of_cap_pct=rates.share_pct(iops, limits.iops),
+        shared_bandwidth_of_cap_pct=rates.share_pct(bytes_per_s, limits.bytes_per_s),
     )
 
 
@@ -227,19 +227,15 @@ def _stated(record: Record) -> dict[str, Evidence]:
     load = load_and_sessions.of_load(record, {})
     stated: dict[str, Evidence] = {}
     for node, figures in by_scope.items():
-        values = replace(Evidence(cpu_pct=mean_cpu_pct), **figures)
-        window_values = _with_means_of_caps(record.profile.tier, values)
-        stated[node] = replace(window_values, **_known(load))
+        values = dict(figures)
+        if mean_cpu_pct is not None:
+            values.setdefault("cpu_pct", mean_cpu_pct)
+        # What the record says of its load counts more than a figure of that name.
+        values |= Evidence(load=load).sampled()
+        stated[node] = _with_means_of_caps(
+            record.profile.tier, node_values.of_figures(values)
+        )
     return stated
-
-
-def _known(load: LoadUse) -> dict[str, float]:
-    """What is known of a load, by the names that `Evidence` has too."""
-    values: dict[str, float] = {}
-    for name, value in vars(load).items():
-        if value is not None:
-            values[name] = value
-    return values
 
 
 def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
@@ -254,10 +250,11 @@ def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
 def _with_means_of_caps(tier: Tier, values: Evidence) -> Evidence:
     """Means in the place of medians of seconds, which nobody can know of them."""
     limits = tier.limits
-    iops_pct = rates.share_pct(values.disk_iops, limits.iops)
+    caps = values.caps
+    iops_pct = rates.share_pct(values.disk.disk_iops, limits.iops)
     if iops_pct is not None:
-        values = replace(values, iops_of_cap_pct=iops_pct)
-    bandwidth_pct = rates.share_pct(values.disk_bytes_per_s, limits.bytes_per_s)
+        caps = replace(caps, iops_of_cap_pct=iops_pct)
+    bandwidth_pct = rates.share_pct(values.disk.disk_bytes_per_s, limits.bytes_per_s)
     if bandwidth_pct is not None:
-        values = replace(values, bandwidth_of_cap_pct=bandwidth_pct)
-    return values
+        caps = replace(caps, bandwidth_of_cap_pct=bandwidth_pct)
+    return replace(values, caps=caps)

@@ -31,8 +31,7 @@ from orchestrator.analysis.telemetry.use import (
     network_links,
     second_by_second,
 )
-from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
-from orchestrator.analysis.telemetry.use.network_links import LinkUse
+from orchestrator.analysis.telemetry.use.node_values import CapUse, LinkUse
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Node, Record
 

@@ -19,7 +19,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Texts,
 )
 from orchestrator.analysis.telemetry.use import (
-    disk_cap_use,
+    cap_binding,
     disk_seconds,
     machine_cpu,
     node_values,
@@ -211,7 +211,7 @@ def at_limits(
     `disk`: of `disk_seconds.of_node`. `account`: of `disk_accounts.of_node`; where it counts that
     next to nothing was held back, a second at a cap asked for just that rate.
     """
-    is_held_back = account.held_back_pct >= disk_cap_use.SURELY_HELD_BACK_PCT
+    is_held_back = account.held_back_pct >= cap_binding.SURELY_HELD_BACK_PCT
     held_back_s = account.end_s[is_held_back]
     limits = dict.fromkeys(held_back_s.tolist(), BY_ACCOUNT)
     cpu = rates.get((node.name, counter_names.CPU_SECONDS))
@@ -225,7 +225,7 @@ def at_limits(
 
 def _at_caps(disk: DiskSeconds, account: CountedSeconds) -> dict[float, str]:
     """End of each second in which the disk was at a cap → which one."""
-    is_free = account.at(disk.end_s) < disk_cap_use.HELD_BACK_PCT
+    is_free = account.at(disk.end_s) < cap_binding.HELD_BACK_PCT
     caps: dict[float, str] = {}
     for cap, share in disk.shares().items():
         at_cap_s = disk.end_s[(share >= disk_seconds.AT_CAP) & ~is_free]

@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData, finished, whole
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict import demands
@@ -592,7 +592,7 @@ def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
     share_pct: float, is_refused: bool
 ) -> None:
     run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
-    run.seen_of_nodes[None] = {"db-1": Evidence(wal_iops_of_cap_pct=share_pct)}
+    run.seen_of_nodes[None] = {"db-1": of_figures({"wal_iops_of_cap_pct": share_pct})}
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 

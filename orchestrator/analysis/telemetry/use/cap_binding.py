@@ -1,0 +1,61 @@
+"""Whether a cap that a disk reached holds I/Os back, and whose limit it is. Pure."""
+
+from typing import Literal
+
+from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence
+from orchestrator.tier import Tier
+
+# Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
+QUEUEING = 2.0
+QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
+# Multiple of the cap that those in flight would do without it. The gate lets a disk's latency be 15
+# % off, and the estimate with it. A cap that holds back less than this may hold back nothing.
+BINDING = 1.25
+# Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
+# cap holds any back.
+HELD_BACK_PCT = 10.0
+# A cap surely holds I/Os back from there on: it makes them take BINDING times as long.
+SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
+
+
+def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
+    """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
+    behind it, or those in flight would do more without it."""
+    # The disk's own account outranks what rates look like; between the two bounds it is not clear.
+    counted_pct = values.counted_pct(cap)
+    if counted_pct is not None and counted_pct < HELD_BACK_PCT:
+        return False
+    if counted_pct is not None and counted_pct >= SURELY_HELD_BACK_PCT:
+        return True
+    await_s = values.disk.disk_await_s
+    idle_s = values.disk.idle_disk_latency_s
+    in_flight = values.disk.disk_queue_depth or 0.0
+    if await_s is None or not idle_s:
+        return in_flight >= QUEUE_DEPTH
+    if await_s >= QUEUEING * idle_s:
+        return True
+    iops = values.disk.disk_iops or 0.0
+    if not iops:
+        return False
+    # Little's law: those in flight would do so many I/Os without a cap. The rate is in units of the
+    # cap, since I/Os are alike with it and without.
+    unlimited_iops = in_flight / idle_s
+    use_pct = values.caps.of_cap_pct(cap) or 0.0
+    times = unlimited_iops / iops * use_pct / 100
+    return times >= BINDING
+
+
+def counted_owner(
+    cap: CapName, values: Evidence
+) -> Literal["volume", "instance"] | None:
+    """Whose limit demand was above, by an EBS volume's count: the volume's, or its machine's (the
+    instance). None: there is no count, or it names both or neither."""
+    volume_pct = values.volume.volume_exceeded_pct(cap)
+    instance_pct = values.volume.instance_exceeded_pct(cap)
+    if volume_pct is None or instance_pct is None:
+        return None
+    if volume_pct >= SURELY_HELD_BACK_PCT and instance_pct < HELD_BACK_PCT:
+        return "volume"
+    if instance_pct >= SURELY_HELD_BACK_PCT and volume_pct < HELD_BACK_PCT:
+        return "instance"
+    return None
