@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator import report
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
+from orchestrator.report.blocks import Cell, Document, Paragraph, Row, table_of
+from orchestrator.report.sections.ticket import short_section
 from tests.browser import PROGRAM, Page, browser
 from tests.campaigns import build_campaign
 
@@ -28,6 +32,22 @@ _ALL_DRAWN = (
 _FIRST_CHARTS = 1  # in the card of the workload
 # Changes, prices, distribution, over time, node by node.
 _CHARTS = _FIRST_CHARTS + 2 + 2 + 1 + 7 + 3
+
+
+# Column's title → the longest that stands there.
+_OBSERVED = {
+    "Disk": "azure/premium-v2 (2 × 125 GiB, 3,000 IOPS, 125 MB/s)",
+    "A month": "1,120.08 USD",
+    "Answer": "would have carried",
+    "At its cap": "at least 12 %",
+}
+_ADVISED = {
+    "Disk": "gcp/hyperdisk-balanced (2 × 125 GiB, 3,000 IOPS, 140 MiB/s)",
+    "A month": "1,060.24 USD",
+    "Transactions/s": "12,431",
+    "Limited by": "latency bound",
+    "Chance": "at most 90 %",
+}
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +232,38 @@ def test_charts_side_by_side_zoom_together(page: Page) -> None:
             page.point_at(x, y, kind, button="left", clickCount=clicks)
     page.wait_for(f"{moved} === '{before}' && {beside} === '{before}'")
     assert page.complaints == []
+
+
+@pytest.mark.parametrize("columns", [_OBSERVED, _ADVISED], ids=["observe", "advise"])
+def test_what_is_worth_measuring_fits_a_telephone(
+    columns: dict[str, str], chromium: Page, tmp_path: Path
+) -> None:
+    """Also in the box for the ticket, which is narrower by its frame."""
+    row: Row = {}
+    for title, text in columns.items():
+        row[title] = Cell(text, detail="not verified", tier=columns["Disk"])
+    table = table_of([row, row], ("Disk", "Answer", "Limited by", "Chance"))
+    brief = Brief("Worth measuring: a disk", "Why.", "Sure.", "Any.")
+    ticket = short_section(brief, Paragraph("Now", "Observation"), table, [])
+    document = Document(
+        title="Which disk?",
+        subtitle="",
+        status="observed",
+        status_text="",
+        stamps=(),
+        answers=(),
+        verdicts=table,
+        sections=(ticket,),
+        tiers=(columns["Disk"],),
+        brief=brief,
+    )
+    file = tmp_path / "page.html"
+    file.write_text(report.files_of(document)[report.PAGE], encoding="utf-8")
+    chromium.size(390, 1500)
+    chromium.open(file)
+    every = "[...document.querySelectorAll('.scroll')]"
+    cut_px = chromium.value(f"{every}.map(one => one.scrollWidth - one.clientWidth)")
+    assert cut_px == [0, 0]
 
 
 def test_without_scripts_the_first_charts_stand_and_the_others_are_links(
