@@ -19,7 +19,16 @@ from orchestrator import report
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.report.blocks import Cell, Document, Paragraph, Row, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Code,
+    Document,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    table_of,
+)
 from orchestrator.report.sections.ticket import short_section
 from tests.browser import PROGRAM, Page, browser
 from tests.campaigns import build_campaign
@@ -264,6 +273,40 @@ def test_what_is_worth_measuring_fits_a_telephone(
     every = "[...document.querySelectorAll('.scroll')]"
     cut_px = chromium.value(f"{every}.map(one => one.scrollWidth - one.clientWidth)")
     assert cut_px == [0, 0]
+
+
+def test_on_paper_nothing_is_wider_than_the_page(
+    chromium: Page, tmp_path: Path
+) -> None:
+    """A4 has 794 pixels of width; what is right of them is not printed."""
+    row: Row = {"Tier": Cell("premium", tier="premium")}
+    row |= {f"Sessions reading {number}": "58.9 %" for number in range(12)}
+    command = Code("tierbench compare --profiles 'premium premium-v2 ultra' " * 4)
+    blocks = (table_of([row], ("Tier",)), command)
+    document = Document(
+        title="Which disk?",
+        subtitle="",
+        status="observed",
+        status_text="",
+        stamps=(),
+        answers=(),
+        verdicts=table_of([row], ("Tier",)),
+        sections=(Section("limits", "What limited each run", (Part("", blocks),)),),
+        tiers=("premium",),
+    )
+    file = tmp_path / "page.html"
+    file.write_text(report.files_of(document)[report.PAGE], encoding="utf-8")
+    chromium.media("print")
+    chromium.size(794, 1200)
+    try:
+        chromium.open(file)
+        every = "[...document.querySelectorAll('table, pre code')]"
+        ends_px = chromium.value(
+            f"{every}.map(one => one.getBoundingClientRect().right)"
+        )
+    finally:
+        chromium.media()
+    assert len(ends_px) == 3 and max(ends_px) <= 794
 
 
 def test_without_scripts_the_first_charts_stand_and_the_others_are_links(
