@@ -14,6 +14,7 @@ from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decis
 from orchestrator.analysis.decisions import (
     load_sweeps,
     measured_contests,
+    no_tier_named,
     offers,
     reasons,
     remarks,
@@ -133,11 +134,11 @@ def _without_terms(contest: Contest) -> Decision:
 
 def _none_named(contest: Contest) -> Decision:
     """What is open of the tier that would be preferred most; or that each is not enough."""
-    parts = reasons.why_none(contest)
-    settled_by = reasons.NOTHING
+    parts = no_tier_named.why_none(contest)
+    settled_by = no_tier_named.NOTHING
     # The first would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
-        settled_by = reasons.settled_by(candidate, contest)
+        settled_by = no_tier_named.settled_by(candidate, contest)
     reason = parts.in_words(None, settled_by.text)
     offered = offers.offers(contest)
     margins = remarks.least_margins(offered)
@@ -189,9 +190,9 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     why = reason.parts.in_words(candidate.name)
     texts = [why, margins, *remarks.remarks(candidate, contest)]
     still_open = _cheaper_and_open(candidate, contest)
-    settled_by = reasons.NOTHING
+    settled_by = no_tier_named.NOTHING
     for tier in still_open[:1]:
-        settled_by = reasons.settled_by(tier, contest)
+        settled_by = no_tier_named.settled_by(tier, contest)
     names = [tier.name for tier in still_open]
     # The cost would be that of the machines alone if its disks have no price.
     monthly_cost: float | None = None

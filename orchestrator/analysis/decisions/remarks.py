@@ -6,9 +6,10 @@ from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.decisions.no_tier_named import settled_by
 from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.decisions.preference import cost_or_zero
-from orchestrator.analysis.decisions.reasons import are, settled_by
+from orchestrator.analysis.decisions.reasons import are
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
