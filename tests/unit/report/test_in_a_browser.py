@@ -25,7 +25,6 @@ from orchestrator.report.blocks import (
     Document,
     Paragraph,
     Part,
-    Row,
     Section,
     table_of,
 )
@@ -248,7 +247,7 @@ def test_what_is_worth_measuring_fits_a_telephone(
     columns: dict[str, str], chromium: Page, tmp_path: Path
 ) -> None:
     """Also in the box for the ticket, which is narrower by its frame."""
-    row: Row = {}
+    row: dict[str, Cell | str] = {}
     for title, text in columns.items():
         row[title] = Cell(text, detail="not verified", tier=columns["Disk"])
     table = table_of([row, row], ("Disk", "Answer", "Limited by", "Chance"))
@@ -279,7 +278,7 @@ def test_on_paper_nothing_is_wider_than_the_page(
     chromium: Page, tmp_path: Path
 ) -> None:
     """A4 has 794 pixels of width; what is right of them is not printed."""
-    row: Row = {"Tier": Cell("premium", tier="premium")}
+    row: dict[str, Cell | str] = {"Tier": Cell("premium", tier="premium")}
     row |= {f"Sessions reading {number}": "58.9 %" for number in range(12)}
     command = Code("tierbench compare --profiles 'premium premium-v2 ultra' " * 4)
     blocks = (table_of([row], ("Tier",)), command)
