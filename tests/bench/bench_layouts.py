@@ -9,7 +9,8 @@ with the demo's windows of 30 s. The layouts are P15 alone, P15 with its log on 
 P15, and P30 alone.
 
 Method: each layout is predicted from the runs of P15 alone and from those of P30 alone. A quiet run
-of each with one session, which no cap holds back, stands beside them. No prediction sees a run of
+of each with one session, which no cap holds back, stands beside them; `--without-quiet` leaves it
+out, and a disk that was at its cap then predicts nothing. No prediction sees a run of
 the layout that it predicts. What the folder has is not measured again. A workload takes some 12
 minutes. docs/research/LAYOUTS.md has the figures.
 """
@@ -118,12 +119,14 @@ def _profile(folder: Path, name: str) -> Path:
 # ------------------------------------------------------------------ predicting
 
 
-def comparisons(folder: Path, workload: str) -> Iterator[Comparison]:
+def comparisons(folder: Path, workload: str, with_quiet: bool) -> Iterator[Comparison]:
     """Each layout of a workload, predicted from each single disk but itself."""
     full = campaign_of(folder, workload, "full")
-    quiet = campaign_of(folder, workload, "quiet")
-    beside = [_numbered_behind(run) for run in quiet.done]
-    campaign = replace(full, runs=(*full.runs, *beside))
+    campaign = full
+    if with_quiet:
+        quiet = campaign_of(folder, workload, "quiet")
+        beside = [_numbered_behind(run) for run in quiet.done]
+        campaign = replace(full, runs=(*full.runs, *beside))
     for source in SOURCES:
         runs = _runs_of(full, source)
         try:
@@ -244,13 +247,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--workloads", nargs="+", default=WORKLOADS)
     parser.add_argument("--only-measure", action="store_true")
+    parser.add_argument("--without-quiet", action="store_true")
     options = parser.parse_args(arguments)
     rows: list[Comparison] = []
     for workload in options.workloads:
-        for kind in LOADS:
-            campaign_of(options.campaigns, workload, kind)
+        campaign_of(options.campaigns, workload, "full")
+        if not options.without_quiet:
+            campaign_of(options.campaigns, workload, "quiet")
         if not options.only_measure:
-            rows += comparisons(options.campaigns, workload)
+            with_quiet = not options.without_quiet
+            rows += comparisons(options.campaigns, workload, with_quiet)
     if options.only_measure:
         return 0
     for line in measured_table(options.campaigns, options.workloads):

@@ -21,7 +21,6 @@ from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.answer import (
-    LOGS_NEVER_MEASURED,
     by_price,
     doubts_of_cell,
     in_doubt,
@@ -40,7 +39,6 @@ from orchestrator.histories import files as histories
 from orchestrator.registry.installed import origin_of
 from orchestrator.run import observation_results
 from orchestrator.system import files, store
-from orchestrator.tier import LOG_DISK_SIGN
 from orchestrator.units import listed, parse_size
 
 RunArgument = Annotated[
@@ -159,13 +157,7 @@ def _bounded(
     predictions: Iterable[Prediction], doubts: tuple[str, ...]
 ) -> list[Prediction]:
     """The same predictions, each with the doubts, which bound its chance."""
-    bounded = []
-    for prediction in predictions:
-        reasons = doubts
-        if LOG_DISK_SIGN in prediction.tier:
-            reasons = (*doubts, LOGS_NEVER_MEASURED)
-        bounded.append(in_doubt(prediction, reasons))
-    return bounded
+    return [in_doubt(prediction, doubts) for prediction in predictions]
 
 
 # ------------------------------------------------------------------ which run, which tiers
