@@ -7,6 +7,7 @@ figures mean nothing here.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -136,7 +137,7 @@ def run(cluster: Cluster, results: Path, *words: str) -> Results:
 @pytest.mark.parametrize(
     ("workloads", "sizes"),
     [
-        pytest.param(str(INSERTS), "table_size=5000", id="insert"),
+        pytest.param(str(INSERTS), "table_size=5000 measure=8s", id="insert"),
         pytest.param(
             "point-select tpcc",
             "table_size=5000 warehouses=1",
@@ -148,7 +149,10 @@ def run(cluster: Cluster, results: Path, *words: str) -> Results:
 def test_three_nodes_carry_workloads_from_two_clients(
     loaded: Cluster, tmp_path: Path, workloads: str, sizes: str
 ) -> None:
-    """The main job: three copies on three emulated disks, one on each machine, loaded once."""
+    """The main job: three copies on three emulated disks, one on each machine, loaded once.
+
+    One of these disks is slow for a time, and as declared again.
+    """
     where = (
         "--platform",
         "kubernetes",
@@ -169,7 +173,9 @@ def test_three_nodes_carry_workloads_from_two_clients(
         "--repeats",
         "1",
     )
-    campaign = run(loaded, tmp_path, "compare", *tiers, "--accept-inconclusive", *where)
+    slow = ("--slow", "node-3=10%,2s@1s")
+    words = (*tiers, *slow, "--accept-inconclusive", *where)
+    campaign = run(loaded, tmp_path, "compare", *words)
     assert campaign.plan.platform == "kubernetes"
     assert [data.record.outcome for data in campaign.runs] == ["done"] * len(
         workloads.split()
@@ -189,6 +195,10 @@ def test_three_nodes_carry_workloads_from_two_clients(
         assert set(record.facts["generator"]["clients"]) == {"client-1", "client-2"}
         measured = {(m.metric, m.scope): m.value for m in record.measurements}
         assert measured["throughput_per_s", "all"] > 0
+        assert measured["throughput_per_s", "slow_disk"] > 0
+        raw = tmp_path / "latest" / "runs" / record.run.slug / "raw" / "slow.json"
+        (part,) = json.loads(raw.read_text())["parts"]
+        assert part["enforced"]["iops"] == part["restored"]["iops"] / 10
         assert sampled_in(data) is not None
         seen = sampled_in(data).groupby("node")["metric"].unique()
         for node in databases:
