@@ -6,7 +6,7 @@ The rules are in docs/research/OBSERVE.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,17 +25,15 @@ OF_MACHINE = " of the VM"  # the end of the name of such a cap
 @dataclass(frozen=True)
 class RateCap:
     """One limit. base, top: I/Os or bytes per second, without and with burst credit; the same if it
-    does not burst. bucket: what a full bucket holds, in I/Os or bytes."""
+    does not burst. bucket: what a full bucket holds, in I/Os or bytes. is_of_machine: whether
+    all disks of a machine share it."""
 
     name: str
     counted: Counted
     base: float
     top: float
     bucket: float = 0.0
-
-    @property
-    def is_of_machine(self) -> bool:
-        return self.name.endswith(OF_MACHINE)
+    is_of_machine: bool = False
 
     def within(self, other: RateCap) -> bool:
         """Whether all that it lets through the other one would let through."""
@@ -58,7 +56,8 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
 
 def machine_caps(vm: Limits) -> Iterator[RateCap]:
     """The caps of a VM, which hold for all of its disks together."""
-    yield from _caps(vm, OF_MACHINE)
+    for cap in _caps(vm, OF_MACHINE):
+        yield replace(cap, is_of_machine=True)
 
 
 def _caps(limits: Limits, place: str) -> Iterator[RateCap]:

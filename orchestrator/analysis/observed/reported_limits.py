@@ -58,7 +58,8 @@ def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
     name = _NAMES[throttle.limited]
     if throttle.owner == "machine":
         name = f"{name}{OF_MACHINE}"
-    return RateCap(name, throttle.limited, rate, rate)
+    is_of_machine = throttle.owner == "machine"
+    return RateCap(name, throttle.limited, rate, rate, is_of_machine=is_of_machine)
 
 
 def explained(demands: Sequence[Demand], heap: RateCap) -> bool:

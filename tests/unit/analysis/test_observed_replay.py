@@ -226,3 +226,10 @@ def test_the_hard_band_settles_what_is_far_off() -> None:
         band(600.0, bursting)[0] == 0
     )  # 100 I/Os a second above the base, for an hour
     assert band(1200.0, bursting)[0] > 0.5  # after 18 minutes the credit is gone
+
+
+def test_whose_a_cap_is_does_not_hang_on_its_name() -> None:
+    disk = Limits(iops=100, bytes_per_s=10**6)
+    owners = [cap.is_of_machine for cap in rate_caps.caps(disk, disk)]
+    assert owners == [False, False, True, True]
+    assert not RateCap("IOPS of the VM", "ios", 100.0, 100.0).is_of_machine
