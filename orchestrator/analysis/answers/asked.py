@@ -8,7 +8,7 @@ from orchestrator.analysis.answers.headline_figures import HeadlineFigures
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.design import varied_workloads
-from orchestrator.model import Profile
+from orchestrator.model import Objective, Profile
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,13 @@ class Asked:
             if decision.workload == subject:
                 return decision
         return None
+
+    def clauses(self, subject: str) -> tuple[Objective, ...]:
+        """The SLO of a workload; none of the loads of a sweep, which has no offers."""
+        for load in self.campaign.plan.workloads:
+            if load.name == subject:
+                return load.slo
+        return ()
 
     def is_met_by_none(self, subject: str) -> bool:
         """Whether every tier is proven to miss the SLO, so that more runs would name none."""

@@ -9,7 +9,6 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.analysis.answers import disk_ceilings, phrases, sureness
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.briefs import untested_in_words
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
@@ -17,6 +16,7 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
     Untested,
 )
+from orchestrator.analysis.answers.untested_words import untested_in_words
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
 from orchestrator.design import disk_matrix

@@ -1,0 +1,77 @@
+"""The answer of one profile that is compared with none in four lines. Pure."""
+
+from collections.abc import Iterator
+
+from orchestrator import units
+from orchestrator.analysis.answers import one_profile
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.brief_sureness import level, lost_in_words
+from orchestrator.analysis.answers.phrases import (
+    price_in_words,
+)
+from orchestrator.analysis.answers.record import (
+    Answer,
+    Brief,
+    MonthlyPrice,
+)
+from orchestrator.analysis.answers.to_buy import stated_price
+from orchestrator.analysis.answers.untested_words import is_untested
+from orchestrator.design import purchase_prices
+
+
+def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
+    """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
+    # There is no headline where something was varied, only a sentence.
+    what = answer.sureness.headline or answer.sureness.text
+    if answer.is_example:
+        # Else figures that a model made up would read as measured ones.
+        what = f"as an example: {one_profile.headline(asked, answer.parts)}"
+    texts: list[str] = []
+    if answer.sureness.word in ("SLO met", "SLO missed"):
+        texts.append(f"proven at {level()} confidence")
+    # These words say nothing beside the count of runs.
+    elif answer.sureness.word not in ("measured", "one tier", "SLO open"):
+        texts.append(answer.sureness.word)
+    texts += _times_measured(answer)
+    texts += _overload(asked)
+    texts += lost_in_words(answer)
+    how_sure = "; ".join(texts)
+    limits = " ".join(one_profile.limits_in_words(asked))
+    price = price_in_words(_price_of_one_profile(asked))
+    return Brief(what, limits, how_sure, price=price, next_step=_NEXT)
+
+
+# One profile alone leaves open what to buy.
+_NEXT = "To learn which disk to buy, measure another beside it: `tierbench compare`."
+
+
+def _overload(asked: Asked) -> Iterator[str]:
+    for doubt in asked.verdict.doubts:
+        if doubt.kind == "overload":
+            yield "it does not serve the rate asked for"
+            return
+
+
+def _times_measured(answer: Answer) -> Iterator[str]:
+    """How often tiers were measured, by the workload with the fewest runs that count."""
+    if answer.is_example or is_untested(answer, "any measurement"):
+        return
+    counts: list[int] = []
+    for part in answer.parts:
+        if part.measured is not None:
+            counts.append(part.measured.throughput.n)
+    fewest = min(counts, default=0)
+    if fewest == 1:
+        yield "measured once; `--repeats 5` tells how much runs differ"
+    elif fewest > 1:
+        yield f"measured {units.counted(fewest, 'time')}"
+
+
+def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
+    """What the disks of the only profile cost a month at list price; None if that is not known."""
+    profile = asked.campaign.plan.profile(asked.verdict.baseline)
+    amount = purchase_prices.disks_monthly(profile)
+    listed = profile.tier.price
+    if amount is None or listed is None:
+        return None
+    return stated_price(profile, round(amount, 2), listed.currency, "disks")
