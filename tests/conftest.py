@@ -59,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Where several processes test, each compiles its share of the tests first. All of them collect
     all tests, in the same order: each would compile all."""
+    # All that is made meanwhile stays: each full collection of garbage would walk through it.
+    gc.disable()
     name = os.environ.get("PYTEST_XDIST_WORKER")
     if name is None:
         return
@@ -99,9 +101,10 @@ def pytest_collection_modifyitems(
 
 
 def pytest_collection_finish() -> None:
-    """What collecting has made stays to the end: each full collection would walk through it."""
+    """Later collections of garbage pass over what collecting tests has made."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

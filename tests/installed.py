@@ -18,10 +18,11 @@ VARIABLES = ("TIERBENCH_CACHE", "PYTHONPATH")
 
 @dataclass(frozen=True)
 class Installed:
-    """`site`: the unpacked wheel; `home`: where commands are given."""
+    """`site`: the unpacked wheel; `home`: where commands are given; `cache`: that of its user."""
 
     site: Path
     home: Path
+    cache: Path
 
     def run(
         self, *words: str, within_s: float = 120
@@ -39,14 +40,13 @@ class Installed:
             "purelib"
         )  # as a path, so the checkout's .pth is not read
         search = os.pathsep.join([str(self.site), libraries])
-        cache = str(self.home / "xdg")
         return subprocess.run(
             [sys.executable, "-S", *words],
             cwd=self.home,
             env={
                 **others,
                 "PYTHONPATH": search,
-                "XDG_CACHE_HOME": cache,
+                "XDG_CACHE_HOME": str(self.cache),
                 "COLUMNS": "200",
             },
             capture_output=True,
@@ -71,8 +71,9 @@ def install(project: Path, folder: Path, site: Path) -> None:
 
 
 def copied(installed: Installed, folder: Path) -> Installed:
+    """Another installation of the same user, who gives commands in another folder."""
     site = folder / "site"
     shutil.copytree(installed.site, site)
     home = folder / "home"
     home.mkdir()
-    return Installed(site, home)
+    return Installed(site, home, installed.cache)

@@ -28,7 +28,7 @@ def test_a_strangers_load_runs_on_his_database_to_a_report(tmp_path: Path) -> No
         install(project, tmp_path, site)
     home = tmp_path / "home"
     home.mkdir()
-    extended = Installed(site, home)
+    extended = Installed(site, home, home / "xdg")
     assert extended.run("pgbench-files").returncode == 0
     files = ("profiles/pgbench-disk.yaml", "workloads/pgbench.yaml")
     how = ("--db", "plain-postgresql", "--scale", "smoke", "--results", "results")

@@ -224,6 +224,7 @@ def _vega(cache: Path | None) -> str:
     bundle = _bundle()
     # If it cannot be kept, as on a full disk, it is made again for the next page.
     with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
         _write_whole(kept, bundle)
     return bundle
 

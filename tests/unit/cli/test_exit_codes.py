@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from orchestrator.system import files, store
 from tests import ROOT
 from tests.apps import an_app
 from tests.campaigns import build_campaign, stored
+from tests.forking import Forking
 
 FAIL, ACCEPT = "--fail-if-worse", "--accept-inconclusive"
 # The first profile is the baseline.
@@ -167,16 +167,15 @@ def test_all_codes_are_documented_and_no_other() -> None:
 )
 @pytest.mark.parametrize("also_errors", [False, True])
 def test_a_reader_who_is_gone_is_no_verdict(
-    words: list[str], also_errors: bool
+    words: list[str], also_errors: bool, starting: Forking
 ) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    stderr = writer if also_errors else subprocess.PIPE
-    command = [sys.executable, "-m", "orchestrator", *words]
-    ended = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=stderr, check=False)
+    stderr = writer if also_errors else None
+    ended = starting.run(words, stdout=writer, stderr=stderr)
     os.close(writer)
     assert ended.returncode == EXIT_DONE
-    assert b"Error" not in (ended.stderr or b"")
+    assert "Error" not in ended.stderr
 
 
 # ------------------------------------------------------------------ variables of make

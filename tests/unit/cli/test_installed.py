@@ -40,7 +40,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     install(ROOT, folder, site)
     home = folder / "home"
     home.mkdir()
-    return Installed(site, home)
+    return Installed(site, home, home / "xdg")
 
 
 def test_it_is_not_the_checkout_that_runs(installed: Installed) -> None:
@@ -82,7 +82,7 @@ def test_a_rehearsal_leaves_its_report_in_the_users_folder(
     done = installed.run("rehearse", "--repeats", "2", "--results", "results")
     assert done.returncode == 0, done.stderr
     assert (installed.home / "results" / "latest" / "report.html").is_file()
-    assert (installed.home / "xdg" / "tierbench").is_dir()
+    assert (installed.cache / "tierbench").is_dir()
     assert not (installed.home / ".cache").exists()
 
 
@@ -101,7 +101,7 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
         env={
             **os.environ,
             "PYTHONPATH": search,
-            "XDG_CACHE_HOME": str(installed.home / "xdg"),
+            "XDG_CACHE_HOME": str(installed.cache),
         },
         capture_output=True,
         text=True,

@@ -1,14 +1,13 @@
 """What starting costs: help, the Tab key and what measures nothing import no library for it.
 
 Goal: help, completion and looks at files come at once. Method: the modules that a process of its
-own has loaded when it has answered; no clock, which a busy machine would belie.
+own has loaded when it has answered; no clock, which a busy machine would belie. All processes go on
+from one that has imported `orchestrator.cli.main` alone, as each start does first.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ import typer
 from orchestrator.cli import main
 from orchestrator.cli.commands import commands
 from orchestrator.cli.measure.concluding import conclude
-from tests import ROOT
 from tests.campaigns import build_campaign, stored
+from tests.forking import Forking
 
 HEAVY = {
     "docker",
@@ -43,36 +42,26 @@ finally:
     sys.stderr.write(" ".join(sys.modules))
 """
 PROGRAM: Any = typer.main.get_command(main.program)
+Loaded = Callable[..., tuple[str, set[str]]]
 
 
-def loaded(words: list[str], **environment: str) -> tuple[str, set[str]]:
+@pytest.fixture
+def loaded(starting: Forking) -> Loaded:
     """What `tierbench` says, and the modules it has then."""
-    asked = subprocess.run(
-        [sys.executable, "-c", PROBE, *words],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    modules = set(asked.stderr.split())
-    assert "orchestrator" in modules, f"the modules were not listed: {asked.stderr}"
-    return asked.stdout, modules
 
+    def asked(words: list[str], **environment: str) -> tuple[str, set[str]]:
+        ended = starting.run(words, PROBE, environment=environment)
+        modules = set(ended.stderr.split())
+        assert "orchestrator" in modules, f"the modules were not listed: {ended.stderr}"
+        return ended.stdout, modules
 
-def completed(words: list[str]) -> tuple[str, set[str]]:
-    return loaded(
-        [],
-        _TIERBENCH_COMPLETE="complete_bash",
-        COMP_WORDS="\n".join(("tierbench", *words)),
-        COMP_CWORD=str(len(words)),
-    )
+    return asked
 
 
 @pytest.mark.parametrize(
     "words", [["--help"], ["run", "--help"], ["compare", "--help"]]
 )
-def test_help_loads_nothing_heavy(words: list[str]) -> None:
+def test_help_loads_nothing_heavy(words: list[str], loaded: Loaded) -> None:
     said, modules = loaded(words)
     assert "Usage: tierbench" in said
     assert modules & HEAVY == set()
@@ -108,8 +97,15 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["tiers", "set", "lat"], "latest"),
     ],
 )
-def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
-    said, modules = completed(words)
+def test_completion_loads_nothing_heavy(
+    words: list[str], offered: str, loaded: Loaded
+) -> None:
+    said, modules = loaded(
+        [],
+        _TIERBENCH_COMPLETE="complete_bash",
+        COMP_WORDS="\n".join(("tierbench", *words)),
+        COMP_CWORD=str(len(words)),
+    )
     assert offered in said.split()
     assert modules & HEAVY == set()
 
@@ -133,7 +129,7 @@ FOR_MEASURING = HEAVY - {"yaml", "orchestrator.keys.schema", "jinja2"}
     ],
 )
 def test_what_measures_nothing_loads_no_library_for_it(
-    words: list[str], said: str
+    words: list[str], said: str, loaded: Loaded
 ) -> None:
     answer, modules = loaded(words)
     assert said in answer
@@ -167,7 +163,7 @@ FOR_TABLES = FOR_MEASURING - {"numpy"}
     ],
 )
 def test_what_was_judged_is_shown_without_a_library_of_tables(
-    command: str, said: str, finished: Path
+    command: str, said: str, finished: Path, loaded: Loaded
 ) -> None:
     words = command.replace("FOLDER", str(finished))
     words = words.replace("RESULTS", str(finished.parent))

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,6 +29,7 @@ from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.campaigns import build_campaign, stored
 from tests.file_systems import no_file_grows
+from tests.forking import Forking
 
 Capture = pytest.CaptureFixture[str]
 
@@ -39,9 +39,16 @@ def app(tmp_path: Path) -> CampaignApp:
     return an_app(tmp_path / "cache")
 
 
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tests change copies of it alone."""
+    made = build_campaign(workloads=["insert"], frames=False)
+    return stored(made, tmp_path_factory.mktemp("campaign"))
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+def folder(campaign: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(campaign, tmp_path / campaign.name))
 
 
 def _content(folder: Path) -> dict[str, str]:
@@ -176,27 +183,16 @@ FULL = Path("/dev/full")  # takes nothing, as a full disk
 REHEARSED = "rehearse --profiles premium,ultra --workloads insert --repeats 2"
 
 
-def _program(command: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "orchestrator", *command.split()]
-    return subprocess.run(
-        words,
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        check=False,
-        **options,
-    )
-
-
 @pytest.mark.parametrize(
     "command",
     ["report FOLDER", "export FOLDER --format csv", "--version", "report --help"],
 )
 def test_output_that_cannot_be_written_ends_with_a_sentence(
-    command: str, folder: Path
+    command: str, folder: Path, all_imported: Forking
 ) -> None:
+    words = command.replace("FOLDER", str(folder)).split()
     with FULL.open("w") as full:
-        ended = _program(command.replace("FOLDER", str(folder)), stdout=full)
+        ended = all_imported.run(words, stdout=full.fileno())
     assert ended.returncode == EXIT_UNAVAILABLE
     assert ended.stderr.splitlines()[-2:] == [
         "tierbench: the output cannot be written: No space left on device",
@@ -215,18 +211,23 @@ def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_a_campaign_whose_output_is_lost_keeps_its_report(tmp_path: Path) -> None:
-    command = f"{REHEARSED} --results {tmp_path}"
+def test_a_campaign_whose_output_is_lost_keeps_its_report(
+    tmp_path: Path, all_imported: Forking
+) -> None:
+    words = f"{REHEARSED} --results {tmp_path}".split()
     with FULL.open("w") as full:
-        ended = _program(command, stdout=full)
+        ended = all_imported.run(words, stdout=full.fileno())
     assert ended.returncode == EXIT_UNAVAILABLE
     assert (tmp_path / "latest" / PAGE).is_file()
 
 
-def test_messages_that_cannot_be_written_change_no_exit_code(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "orchestrator", "report", str(tmp_path / "none")]
+def test_messages_that_cannot_be_written_change_no_exit_code(
+    tmp_path: Path, all_imported: Forking
+) -> None:
     with FULL.open("w") as full:
-        ended = subprocess.run(words, cwd=ROOT, stderr=full, check=False)
+        ended = all_imported.run(
+            ["report", str(tmp_path / "none")], stderr=full.fileno()
+        )
     assert ended.returncode == EXIT_USAGE
 
 
@@ -275,14 +276,14 @@ def test_a_program_without_a_place_for_what_was_shipped_says_so(
 
 # ------------------------------------------------------------------ locales
 
-ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-
 
 @pytest.mark.parametrize("command", ["--help", "report FOLDER"])
-def test_a_locale_of_ascii_changes_no_letter(command: str, folder: Path) -> None:
-    words = command.replace("FOLDER", str(folder))
-    usual = _program(words, stdout=subprocess.PIPE)
-    ascii_alone = _program(words, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+def test_a_locale_of_ascii_changes_no_letter(
+    command: str, folder: Path, all_imported: Forking, all_imported_in_ascii: Forking
+) -> None:
+    words = command.replace("FOLDER", str(folder)).split()
+    usual = all_imported.run(words)
+    ascii_alone = all_imported_in_ascii.run(words)
     assert "Traceback" not in ascii_alone.stderr
     assert (ascii_alone.returncode, ascii_alone.stdout) == (
         usual.returncode,
@@ -290,43 +291,35 @@ def test_a_locale_of_ascii_changes_no_letter(command: str, folder: Path) -> None
     )
 
 
-def test_a_campaign_in_a_locale_of_ascii_leaves_utf_8(tmp_path: Path) -> None:
+def test_a_campaign_in_a_locale_of_ascii_leaves_utf_8(
+    tmp_path: Path, all_imported_in_ascii: Forking
+) -> None:
     command = f"{REHEARSED} --results {tmp_path}"
-    ended = _program(command, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+    ended = all_imported_in_ascii.run(command.split())
     assert ended.returncode == EXIT_DONE, ended.stderr
     assert "±" in (tmp_path / "latest" / PAGE).read_text(encoding="utf-8")
 
 
-def test_a_profile_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+def test_a_profile_whose_name_is_no_utf_8_is_refused(
+    tmp_path: Path, all_imported: Forking
+) -> None:
     """As on a disk that has names in Latin-1."""
     name = os.fsencode(tmp_path) + b"/gr\xf6sse.yaml"
     shutil.copy(os.fsencode(ROOT / "profiles" / "premium.yaml"), name)
-    command = [
-        sys.executable,
-        "-m",
-        "orchestrator",
-        "rehearse",
-        "--workloads",
-        "insert",
-    ]
-    ended = subprocess.run(
-        [*command, "--results", str(tmp_path), "--profiles", name],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
+    words = f"rehearse --workloads insert --results {tmp_path} --profiles".split()
+    ended = all_imported.run([*words, os.fsdecode(name)])
     assert ended.returncode == EXIT_USAGE, ended.stderr
-    assert b"Traceback" not in ended.stderr
-    assert b"the name of this profile file is no line of UTF-8 text" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "the name of this profile file is no line of UTF-8 text" in ended.stderr
 
 
 def test_a_profile_whose_name_the_locale_cannot_spell_is_refused(
-    tmp_path: Path,
+    tmp_path: Path, all_imported_in_ascii: Forking
 ) -> None:
     file = tmp_path / "größe.yaml"
     shutil.copy(ROOT / "profiles" / "premium.yaml", file)
     command = f"rehearse --workloads insert --results {tmp_path} --profiles {file}"
-    ended = _program(command, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+    ended = all_imported_in_ascii.run(command.split())
     assert ended.returncode == EXIT_USAGE
     assert "no letters for the name of this profile file: set LC_ALL=C.UTF-8" in (
         ended.stderr

@@ -23,8 +23,15 @@ def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:
     assert page._vega(tmp_path) == "kept"
 
 
+def test_the_folder_of_the_cache_is_made(tmp_path: Path) -> None:
+    """Nothing else makes it for who has only rehearsed or observed."""
+    page._vega(tmp_path / "home" / "cache")
+    assert list((tmp_path / "home" / "cache").glob("vega-*.js"))
+
+
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
-    assert page._vega(tmp_path / "none") == page._vega(None)
+    (tmp_path / "home").write_text("")
+    assert page._vega(tmp_path / "home" / "cache") == page._vega(None)
 
 
 def test_without_what_draws_charts_each_place_says_what_to_install(
