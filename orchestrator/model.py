@@ -6,9 +6,19 @@ percent of 100. Times of day are Unix seconds (float). A field that may be absen
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtEffect, NoteKind, Pause, PhaseName, Varied
+from orchestrator.facts import (
+    DatabaseFacts,
+    DoubtEffect,
+    GeneratorFacts,
+    IdentityFacts,
+    NoteKind,
+    Pause,
+    PhaseName,
+    Varied,
+)
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.units import shortened
@@ -482,3 +492,25 @@ class Record:
             if phase.name == name:
                 return phase
         return None
+
+    # Checks and comparisons ask for these many times.
+
+    @cached_property
+    def database_facts(self) -> DatabaseFacts:
+        """What the database said of itself after the run."""
+        return DatabaseFacts.read(self.facts.get("database"))
+
+    @cached_property
+    def database_facts_before(self) -> DatabaseFacts:
+        """What the database said of itself just before the warm-up."""
+        return DatabaseFacts.read(self.facts.get("database_before"))
+
+    @cached_property
+    def generator_facts(self) -> GeneratorFacts:
+        """What the load generator said of the run."""
+        return GeneratorFacts.read(self.facts.get("generator"))
+
+    @cached_property
+    def identity_facts(self) -> IdentityFacts:
+        """What took part beside profile and workload; older records have nothing."""
+        return IdentityFacts.read(self.facts.get("identity"))

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.analysis import differences
+from orchestrator.analysis import differences, run_values
+from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.doubts.kinds import find
 from orchestrator.analysis.results import Results
 from orchestrator.model import Doubt, Measurement, Record
@@ -34,9 +35,14 @@ def the(kind: str, campaign: Results) -> Doubt:
     return found[0]
 
 
+def between(left: Record, right: Record) -> tuple[Difference, ...]:
+    """What two runs differ in besides their tier."""
+    return differences.between(run_values.of_record(left), run_values.of_record(right))
+
+
 def phrases(left: Record, right: Record) -> tuple[str, ...]:
-    """What two runs differ in besides their tier, as a person reads it."""
-    return differences.in_words(differences.between(left, right))
+    """The same, as a person reads it."""
+    return differences.in_words(between(left, right))
 
 
 def facts(**of_database: Any) -> Change:

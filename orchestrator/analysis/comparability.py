@@ -17,7 +17,7 @@ def among(runs: Sequence[RunData]) -> tuple[Difference, ...]:
     """Differences among runs that should be alike, those that read alike once."""
     by_text: dict[str, Difference] = {}
     for run in runs[1:]:
-        for difference in differences.between(runs[0].record, run.record):
+        for difference in differences.between(runs[0].compared, run.compared):
             by_text.setdefault(str(difference), difference)
     return tuple(by_text.values())
 

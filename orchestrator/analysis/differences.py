@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis import run_values
+from orchestrator.analysis.run_values import ComparedValues
 from orchestrator.analysis.subjects import Subject, Topic, Values
 from orchestrator.design import factors
-from orchestrator.model import Record
 from orchestrator.units import format_bytes
 
 # Two loads of the same rows do not take the same bytes: files are rewritten at other times.
@@ -38,22 +37,23 @@ def in_words(differences: Iterable[Difference]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([str(difference) for difference in differences]))
 
 
-def between(left: Record, right: Record) -> tuple[Difference, ...]:
+def between(left: ComparedValues, right: ComparedValues) -> tuple[Difference, ...]:
     """All differences of two runs but the tier: what was asked for, then what was seen."""
-    asked = unlike(run_values.asked(left), run_values.asked(right))
-    left_seen = run_values.seen(left)
-    right_seen = run_values.seen(right)
+    asked = unlike(left.asked, right.asked)
     # What one side did not tell is no difference: it may be as the other's.
-    shared = [subject for subject in left_seen if subject in right_seen]
+    shared = [subject for subject in left.seen if subject in right.seen]
     seen = unlike(
-        {subject: left_seen[subject] for subject in shared},
-        {subject: right_seen[subject] for subject in shared},
+        {subject: left.seen[subject] for subject in shared},
+        {subject: right.seen[subject] for subject in shared},
     )
     return (*asked, *seen)
 
 
 def unlike(left: Values, right: Values) -> Iterator[Difference]:
     """The subjects whose values are unlike, and those that one side lacks; of mappings by key."""
+    # Most runs are alike, and Python compares equal mappings faster than a loop does.
+    if left == right:
+        return
     for subject in dict.fromkeys((*left, *right)):
         first = left.get(subject)
         second = right.get(subject)

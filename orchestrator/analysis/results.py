@@ -46,6 +46,7 @@ from orchestrator.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from orchestrator.analysis.run_values import ComparedValues
     from orchestrator.analysis.telemetry.use.node_values import Evidence
     from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
@@ -83,6 +84,13 @@ class RunData:
     def seen_of_nodes(self) -> dict[float | None, dict[str, Evidence]]:
         """What `node_use.gather` has found so far, by the machine's cores."""
         return {}
+
+    @cached_property
+    def compared(self) -> ComparedValues:
+        """What of it is compared with other runs."""
+        from orchestrator.analysis import run_values
+
+        return run_values.of_record(self.record)
 
     @cached_property
     def telemetry(self) -> Telemetry:
@@ -301,22 +309,22 @@ def measuring_pct(campaign: Results) -> float | None:
 
 def database(record: Record) -> DatabaseFacts:
     """What the database said of itself after the run."""
-    return DatabaseFacts.read(record.facts.get("database"))
+    return record.database_facts
 
 
 def database_before(record: Record) -> DatabaseFacts:
     """What the database said of itself just before the warm-up."""
-    return DatabaseFacts.read(record.facts.get("database_before"))
+    return record.database_facts_before
 
 
 def generator(record: Record) -> GeneratorFacts:
     """What the load generator said of the run."""
-    return GeneratorFacts.read(record.facts.get("generator"))
+    return record.generator_facts
 
 
 def identity(record: Record) -> IdentityFacts:
     """What took part in the run beside its profile and workload; older records have nothing."""
-    return IdentityFacts.read(record.facts.get("identity"))
+    return record.identity_facts
 
 
 def is_existing(record: Record) -> bool:

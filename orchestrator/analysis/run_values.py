@@ -1,7 +1,7 @@
 """What of a run is compared with other runs: what was asked for, and what was seen. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from orchestrator.analysis import results
@@ -10,6 +10,19 @@ from orchestrator.design import factors
 from orchestrator.facts import DatabaseFacts, group
 from orchestrator.model import Record, Workload
 from orchestrator.units import gathered
+
+
+@dataclass(frozen=True)
+class ComparedValues:
+    """What of a run is compared with other runs: what was asked for, and what was seen."""
+
+    asked: Values
+    seen: Values
+
+
+def of_record(record: Record) -> ComparedValues:
+    return ComparedValues(asked(record), seen(record))
+
 
 # ------------------------------------------------------------------ what was asked for
 

@@ -39,6 +39,9 @@ class Topic(Enum):
     BURST_CREDIT = "burst credit for"
     FILE_SYSTEM = "file system"
 
+    # A campaign is compared by millions of look-ups, and Enum's own hash is a function in Python.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True)
 class Subject:

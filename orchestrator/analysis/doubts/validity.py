@@ -9,7 +9,6 @@ from dataclasses import replace
 from orchestrator import tier
 from orchestrator.analysis.doubts import extension_records
 from orchestrator.analysis.doubts.effects import excludes_the_run
-from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number
 
@@ -56,7 +55,7 @@ def _limit_changes(record: Record) -> Doubts:
 
 
 def _totals(record: Record) -> Doubts:
-    facts = GeneratorFacts.read(record.facts.get("generator"))
+    facts = record.generator_facts
     counted = facts.sysbench_transactions
     recorded = facts.recorded_transactions
     if counted is None or recorded is None:

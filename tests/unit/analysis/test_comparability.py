@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.campaigns import comparable_campaigns
-from orchestrator.analysis.differences import Difference, between
+from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.model import ClusterSpec, NodeSize, Record
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign, build_tier
-from tests.doubted import facts, phrases
+from tests.doubted import between, facts, phrases
 from tests.plans import a_plan
 
 

@@ -32,7 +32,6 @@ from orchestrator.analysis.telemetry.use import (
     second_by_second,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapUse, LinkUse
-from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Node, Record
 
 WINDOWS = "windows"  # all together, of a load generator that measures in several
@@ -144,7 +143,7 @@ class _Reading:
             if phase.name in _MOVED:
                 moved = window_growth.moved(rates, phase.start_s, phase.end_s)
                 self._moved[phase.name] |= moved
-        generator = GeneratorFacts.read(self._record.facts.get("generator"))
+        generator = self._record.generator_facts
         for window in generator.windows or ():
             moved = window_growth.moved(rates, window["start_s"], window["end_s"])
             self._add_to_windows(moved)
