@@ -286,6 +286,27 @@ class IdentityFacts(_Group):
     machine_types: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class RunFacts:
+    """The groups of a record's facts that are read by attribute, one for each key of a record."""
+
+    # What the database said of itself after the run, and just before its warm-up.
+    database: DatabaseFacts
+    database_before: DatabaseFacts
+    generator: GeneratorFacts
+    # Records of older versions have nothing of it.
+    identity: IdentityFacts
+
+    @classmethod
+    def read(cls, recorded: Mapping[str, Any]) -> Self:
+        return cls(
+            database=DatabaseFacts.read(recorded.get("database")),
+            database_before=DatabaseFacts.read(recorded.get("database_before")),
+            generator=GeneratorFacts.read(recorded.get("generator")),
+            identity=IdentityFacts.read(recorded.get("identity")),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtensionFacts(_Group):
     """An extension that took part in a run: the distribution that brought it, and whether it has

@@ -4,19 +4,17 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from orchestrator.facts import (
-    DatabaseFacts,
     DoubtEffect,
-    GeneratorFacts,
-    IdentityFacts,
     NoteKind,
     Pause,
     PhaseName,
+    RunFacts,
     Varied,
 )
 from orchestrator.tier import Gate, Price, Tier
@@ -334,11 +332,6 @@ class Node:
         return self.container or self.name
 
 
-def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
-    """Node → the entry `name` of its `sources`, of the nodes that have one."""
-    return {node.name: node.sources[name] for node in nodes if name in node.sources}
-
-
 @dataclass(frozen=True)
 class Volume:
     """One node's disk.
@@ -493,24 +486,7 @@ class Record:
                 return phase
         return None
 
-    # Checks and comparisons ask for these many times.
-
     @cached_property
-    def database_facts(self) -> DatabaseFacts:
-        """What the database said of itself after the run."""
-        return DatabaseFacts.read(self.facts.get("database"))
-
-    @cached_property
-    def database_facts_before(self) -> DatabaseFacts:
-        """What the database said of itself just before the warm-up."""
-        return DatabaseFacts.read(self.facts.get("database_before"))
-
-    @cached_property
-    def generator_facts(self) -> GeneratorFacts:
-        """What the load generator said of the run."""
-        return GeneratorFacts.read(self.facts.get("generator"))
-
-    @cached_property
-    def identity_facts(self) -> IdentityFacts:
-        """What took part beside profile and workload; older records have nothing."""
-        return IdentityFacts.read(self.facts.get("identity"))
+    def read_facts(self) -> RunFacts:
+        """Groups of `facts`, read once: checks and comparisons ask for them many times."""
+        return RunFacts.read(self.facts)

@@ -23,7 +23,7 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
-from orchestrator.design.factors import EXISTING
+from orchestrator.design.factors import is_of_others
 from orchestrator.facts import (
     DatabaseFacts,
     GeneratorFacts,
@@ -309,27 +309,27 @@ def measuring_pct(campaign: Results) -> float | None:
 
 def database(record: Record) -> DatabaseFacts:
     """What the database said of itself after the run."""
-    return record.database_facts
+    return record.read_facts.database
 
 
 def database_before(record: Record) -> DatabaseFacts:
     """What the database said of itself just before the warm-up."""
-    return record.database_facts_before
+    return record.read_facts.database_before
 
 
 def generator(record: Record) -> GeneratorFacts:
     """What the load generator said of the run."""
-    return record.generator_facts
+    return record.read_facts.generator
 
 
 def identity(record: Record) -> IdentityFacts:
     """What took part in the run beside its profile and workload; older records have nothing."""
-    return record.identity_facts
+    return record.read_facts.identity
 
 
 def is_existing(record: Record) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
-    return record.profile.cluster.database == EXISTING
+    return is_of_others(record.profile.cluster)
 
 
 def left_out(campaign: Results) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from orchestrator.analysis import results
 from orchestrator.analysis.subjects import Subject, Topic, Values
 from orchestrator.design import factors
 from orchestrator.facts import DatabaseFacts, group
@@ -43,7 +42,7 @@ def _asked_of_cluster(record: Record) -> Values:
     if cluster.node:
         declared = "declared"
     settings: Mapping[str, str] = {}
-    if not results.is_existing(record):
+    if not factors.is_of_others(record.profile.cluster):
         settings = cluster.settings
     values: dict[str, Any] = {}
     for factor, key in factors.OF_CLUSTER.items():
@@ -103,7 +102,7 @@ def _machines(record: Record) -> Values:
 def _nodes(record: Record) -> Values:
     """Sizes of nodes: seen of clusters that others run, of all others as declared."""
     values: dict[Subject, Any] = {}
-    if results.is_existing(record):
+    if factors.is_of_others(record.profile.cluster):
         values[Subject(Topic.NODE_CPUS)] = _sizes(record, "database", "cpus")
         memory = _sizes(record, "database", "memory_bytes")
         values[Subject(Topic.NODE_MEMORY)] = memory
@@ -116,7 +115,7 @@ def _nodes(record: Record) -> Values:
 
 def _database(record: Record) -> Values:
     """What it said of itself. Settings of one that we start follow from its profile."""
-    facts = results.database(record)
+    facts = record.read_facts.database
     running = {
         "version": facts.version,
         "image": facts.image,
@@ -126,7 +125,7 @@ def _database(record: Record) -> Values:
         "execution": facts.execution,
     }
     pooler = None
-    if results.is_existing(record):
+    if factors.is_of_others(record.profile.cluster):
         running["settings"] = facts.settings
         pooler = "not seen"
         if facts.pooler:
@@ -150,14 +149,14 @@ def _hosts_named(facts: DatabaseFacts) -> str | None:
 
 
 def _load(record: Record) -> Values:
-    generator = results.generator(record)
+    generator = record.read_facts.generator
     return {
         Subject(Topic.GENERATOR_VERSION): generator.version,
         Subject(Topic.BATCHING): generator.statements_batched,
-        Subject(Topic.SCRIPTS): results.identity(record).scripts,
-        Subject(Topic.TLS): results.database(record).more.get("tls"),
+        Subject(Topic.SCRIPTS): record.read_facts.identity.scripts,
+        Subject(Topic.TLS): record.read_facts.database.more.get("tls"),
         # The size before the run counts: after it, faster tiers have inserted more.
-        Subject(Topic.DATA_BEFORE): results.database_before(record).data_bytes,
+        Subject(Topic.DATA_BEFORE): record.read_facts.database_before.data_bytes,
     }
 
 
@@ -191,9 +190,12 @@ def _burst_credit(record: Record) -> Values:
 
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
-    existing_clusters = [record for record in records if results.is_existing(record)]
+    existing_clusters = []
+    for record in records:
+        if factors.is_of_others(record.profile.cluster):
+            existing_clusters.append(record)
     sizes = [_sizes(record, "database", "cpus") for record in existing_clusters]
-    settings = [results.database(record).settings for record in existing_clusters]
+    settings = [record.read_facts.database.settings for record in existing_clusters]
     titles: list[str] = []
     if _is_known_of_some(sizes):
         titles.append("CPUs and memory of the nodes")

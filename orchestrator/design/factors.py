@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Question, Varied
-from orchestrator.model import ClientPlace, Stage
+from orchestrator.model import ClientPlace, ClusterSpec, Stage
 from orchestrator.units import format_link_rate, parse_link_rate, parse_size
 
 THREADS = "threads"
@@ -67,6 +67,11 @@ _NOUNS: Mapping[str, str] = {
     THREADS: "threads",
 }
 _WITH_UNITS = (DATA, MEMORY, NETWORK)  # are shown as they were given
+
+
+def is_of_others(cluster: ClusterSpec) -> bool:
+    """Whether others run it: then no option changes what its nodes run."""
+    return cluster.database == EXISTING
 
 
 # ------------------------------------------------------------------ one value

@@ -3,15 +3,10 @@
 from collections.abc import Sequence
 
 from orchestrator.design import machines
-from orchestrator.design.factors import EXISTING
+from orchestrator.design.factors import EXISTING, is_of_others
 from orchestrator.errors import UsageError
-from orchestrator.model import ClusterSpec, Profile, Workload
+from orchestrator.model import Profile, Workload
 from orchestrator.planning.files_or_rows import FileMembers
-
-
-def is_of_others(cluster: ClusterSpec) -> bool:
-    """Whether others run it: then no option changes what its nodes run."""
-    return cluster.database == EXISTING
 
 
 def check_owners(

@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from orchestrator.design.factors import is_of_others
 from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
 from orchestrator.facts import NoteKind
@@ -17,7 +18,6 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.planning.orders import in_order
-from orchestrator.planning.owners import is_of_others
 from orchestrator.units import counted
 
 CORES_PER_NODE = 2

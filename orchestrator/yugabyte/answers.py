@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import errors
-from orchestrator.model import Node, sources
+from orchestrator.model import Node
 from orchestrator.system import http_client, sql
 from orchestrator.yugabyte import pages, queries
 
@@ -53,11 +53,11 @@ def ask(
 ) -> Iterator[ServerAnswer]:
     """Yields each answer as it comes, of all pages that `nodes` declare and of YSQL. An error of
     one is that answer's."""
-    masters = list(sources(nodes, pages.MASTER).values())
+    masters = list(pages.urls(nodes, pages.MASTER).values())
     for path in OF_CLUSTER:
         yield _leader_answer(masters, path)
     for kind, paths in _OF_KIND.items():
-        urls = sources(nodes, kind)
+        urls = pages.urls(nodes, kind)
         if not urls:
             yield ServerAnswer(
                 f"{kind} flags", OF_SERVER[0], unread=_not_declared(kind)
@@ -66,7 +66,7 @@ def ask(
             for path in paths:
                 yield _page(f"{node} {kind} {_short(path)}", url, path, kind)
     for kind in _KINDS:
-        yield from _metrics(kind, sources(nodes, kind))
+        yield from _metrics(kind, pages.urls(nodes, kind))
     yield from _ysql_answers(connect, addresses)
 
 

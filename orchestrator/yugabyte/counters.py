@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.keys import strict_yaml
-from orchestrator.model import Node, sources
+from orchestrator.model import Node
 from orchestrator.powers import World
 from orchestrator.system import at_once, clock, http_client
 from orchestrator.yugabyte import pages
@@ -176,7 +176,7 @@ def read(
     nodes: Sequence[Node], ours: Collection[str] = ()
 ) -> dict[str, dict[str, float]]:
     """Node → its tablet server's counters, as `storage`. OSError if one does not answer so."""
-    urls = sources(nodes, pages.TSERVER)
+    urls = pages.urls(nodes, pages.TSERVER)
     texts = at_once.each(_counters_page, urls.values())
     by_node: dict[str, dict[str, float]] = {}
     for name, text in zip(urls, texts, strict=True):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.model import Node
 from orchestrator.system.http_client import get_json, understood
 from orchestrator.yugabyte import versions
 
@@ -20,6 +21,15 @@ from orchestrator.yugabyte import versions
 MASTER = "yb-master"
 TSERVER = "yb-tserver"
 YSQL = "yb-ysql"
+
+
+def urls(nodes: Iterable[Node], server: str) -> dict[str, str]:
+    """Node → the base URL of the pages of one of its servers, of the nodes that have one."""
+    by_node = {}
+    for node in nodes:
+        if server in node.sources:
+            by_node[node.name] = node.sources[server]
+    return by_node
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Node, sources
+from orchestrator.model import Node
 from orchestrator.system.sql import Session
 from orchestrator.yugabyte import pages, queries
 
@@ -103,7 +103,7 @@ def execution(session: Session, servers: Mapping[str, Flags]) -> dict[str, Any]:
 
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     """Copies, tablets, leaders, data files, as masters count them. OSError if none answers."""
-    masters = list(sources(nodes, pages.MASTER).values())
+    masters = list(pages.urls(nodes, pages.MASTER).values())
     servers = pages.tablet_servers(masters)
     health = pages.health(masters)
     factor = pages.replication_factor(masters)

@@ -55,7 +55,7 @@ def _limit_changes(record: Record) -> Doubts:
 
 
 def _totals(record: Record) -> Doubts:
-    facts = record.generator_facts
+    facts = record.read_facts.generator
     counted = facts.sysbench_transactions
     recorded = facts.recorded_transactions
     if counted is None or recorded is None:

@@ -12,11 +12,11 @@ from orchestrator import parts, powers
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.measure import reaching, reading
 from orchestrator.databases import PREFERRED, choose, databases
-from orchestrator.design import machines
+from orchestrator.design import factors, machines
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Profile
-from orchestrator.planning import owners, plan, sizes
+from orchestrator.planning import plan, sizes
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.units import listed
 
@@ -95,7 +95,7 @@ def _on_its_database(
     cluster = profile.cluster
     asked = draft.request.database
     # A cluster that others run has the database that it has, whatever --db says.
-    if asked == parts.AUTO or owners.is_of_others(cluster):
+    if asked == parts.AUTO or factors.is_of_others(cluster):
         asked = cluster.database
     members = app.parts(None).databases
     proven = partial(_proven, cluster, connected, app.cache)

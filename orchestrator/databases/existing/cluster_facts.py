@@ -18,7 +18,6 @@ from orchestrator.model import (
     NODE_EXPORTER,
     PRESSURE,
     Node,
-    sources,
 )
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts
@@ -145,7 +144,7 @@ def _yugabytedb(
 ) -> DatabaseFacts:
     """`common` with what the servers' pages say, as far as they are declared. Without masters
     tablets and their leaders are asked of YSQL, of our own database alone."""
-    tservers = sources(watched, pages.TSERVER)
+    tservers = pages.urls(watched, pages.TSERVER)
     flags = {name: pages.flags(url) for name, url in tservers.items()}
     settings = {
         **server_facts.settings("tserver", flags),

@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.errors import RunError
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, Node, sources
+from orchestrator.model import Cluster, Node
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, clock, http_client, sql
 from orchestrator.units import counted
@@ -43,14 +43,14 @@ class ReadCluster:
         return self.cluster.nodes
 
     def masters(self) -> list[str]:
-        return list(sources(self.nodes, pages.MASTER).values())
+        return list(pages.urls(self.nodes, pages.MASTER).values())
 
     def tserver(self) -> str:
         return self.first(pages.TSERVER)
 
     def first(self, server: str) -> str:
         """The page of the first server of this kind. RunError if none is declared."""
-        for url in sources(self.nodes, server).values():
+        for url in pages.urls(self.nodes, server).values():
             return url
         raise RunError(f"no page of a {server} is declared")
 
@@ -124,7 +124,7 @@ def _addresses(probe: ReadCluster) -> tuple[bool, str]:
 def _pages(probe: Probe) -> tuple[bool, str]:
     sizes: dict[str, int] = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
-        for node, url in sources(probe.nodes, server).items():
+        for node, url in pages.urls(probe.nodes, server).items():
             # Reading a page without this word resets its histograms for all its readers.
             page = http_client.get(f"{url}/metrics?reset_histograms=false")
             sizes[f"{node} {server}"] = len(page)
@@ -335,7 +335,7 @@ def _auto_analyze(probe: Probe) -> tuple[bool, str]:
     """Masters are asked too: in 2.18 it is a flag of theirs, and any of them may come to lead."""
     values: dict[str, str | None] = {}
     for server in (pages.TSERVER, pages.MASTER):
-        for node, url in sources(probe.nodes, server).items():
+        for node, url in pages.urls(probe.nodes, server).items():
             running = pages.flags(url)
             for flag in _AUTO_ANALYZE:
                 values[f"{server} of {node}: {flag}"] = running.get(flag)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from orchestrator.collectors.common import local
-from orchestrator.model import Node, Sample, sources
+from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages
 
@@ -36,7 +36,7 @@ class YugabyteDBCollector:
 def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:
     for server in _SERVERS:
         parse = partial(_readings, server.parse)
-        for node, url in sources(nodes, server.source).items():
+        for node, url in pages.urls(nodes, server.source).items():
             yield local.Page(node, f"{url}{server.path}", parse)
 
 

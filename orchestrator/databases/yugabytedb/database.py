@@ -33,7 +33,6 @@ from orchestrator.model import (
     ClusterSpec,
     Node,
     Volume,
-    sources,
 )
 from orchestrator.parts import Database, SessionLimit
 from orchestrator.platforms.common import lifecycle
@@ -156,7 +155,7 @@ class YugabyteNodes(Database):
     ) -> str:
         """The release that runs. NodeError if SQL names another one than expected. Another build,
         or none that can be read, gives a warning here and a doubt in the report."""
-        running = pages.release(banner, sources(up, pages.TSERVER).values())
+        running = pages.release(banner, pages.urls(up, pages.TSERVER).values())
         # Another number alone is refused. The build is doubted: a banner's is always -b0.
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:

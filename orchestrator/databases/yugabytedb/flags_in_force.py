@@ -6,7 +6,7 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError
-from orchestrator.model import Node, sources
+from orchestrator.model import Node
 from orchestrator.system import at_once
 from orchestrator.yugabyte import pages, server_facts
 
@@ -58,7 +58,7 @@ def _flags(
     up: Sequence[Node], server: str, unread: Unread
 ) -> dict[str, server_facts.Flags]:
     """Node → the flags that its server runs with; none if they cannot be read."""
-    urls = sources(up, server)
+    urls = pages.urls(up, server)
 
     def read() -> dict[str, server_facts.Flags]:
         flags_of_all = at_once.each(pages.flags, urls.values())

@@ -14,7 +14,7 @@ from orchestrator.databases.yugabytedb import nodes
 from orchestrator.databases.yugabytedb.nodes import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import RunError
-from orchestrator.model import ClusterSpec, Endpoint, Node, sources
+from orchestrator.model import ClusterSpec, Endpoint, Node
 from orchestrator.powers import World
 from orchestrator.system import sql
 from orchestrator.system.clock import wait_until, wait_while
@@ -84,7 +84,7 @@ class Readiness:
         """Waits until `node` answers SQL, and the masters count as many nodes as are up."""
 
         def uncounted() -> str:
-            servers = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
+            servers = pages.tablet_servers(list(pages.urls(up, pages.MASTER).values()))
             alive = sum(server.alive for server in servers)
             if alive >= len(up):
                 return ""
@@ -104,7 +104,7 @@ class Readiness:
 
     def await_copies(self, up: Sequence[Node], endpoint: Endpoint) -> None:
         """Waits until the replication factor is the profile's and no tablet lacks a copy."""
-        masters = list(sources(up, pages.MASTER).values())
+        masters = list(pages.urls(up, pages.MASTER).values())
 
         def uncopied() -> str:
             factor = pages.replication_factor(masters)
@@ -185,7 +185,7 @@ class Readiness:
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
         past the deadline. Returns what was found."""
-        urls = list(sources(up, pages.MASTER).values())
+        urls = list(pages.urls(up, pages.MASTER).values())
         idle_polls = 0
         leaders = Leaders()
 
@@ -230,7 +230,7 @@ class Readiness:
 
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
-        urls = list(sources(up, pages.MASTER).values())
+        urls = list(pages.urls(up, pages.MASTER).values())
         now = self._unread.attempt(
             "the leaders of each table",
             lambda: pages.tablet_leaders(urls, container_nodes.DATABASE),

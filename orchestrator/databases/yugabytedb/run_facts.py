@@ -9,7 +9,7 @@ from orchestrator.databases.yugabytedb import flags, image, nodes
 from orchestrator.databases.yugabytedb.flags_in_force import check_flags
 from orchestrator.databases.yugabytedb.starting import RunningCluster
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Cluster, Node, sources
+from orchestrator.model import Cluster, Node
 from orchestrator.powers import World
 from orchestrator.system import sql
 from orchestrator.yugabyte import counters, pages, queries, server_facts
@@ -103,7 +103,7 @@ def counters_of(cluster: Cluster) -> counters.ByNode:
 
 def few_tablets_of(up: Sequence[Node], unread: nodes.Unread) -> dict[str, int]:
     """Table → its tablets, of those that have fewer than there are nodes."""
-    masters = list(sources(up, pages.MASTER).values())
+    masters = list(pages.urls(up, pages.MASTER).values())
     return unread.attempt(
         "the tablets of each table",
         lambda: pages.few_tablets(masters, container_nodes.DATABASE),

@@ -143,7 +143,7 @@ class _Reading:
             if phase.name in _MOVED:
                 moved = window_growth.moved(rates, phase.start_s, phase.end_s)
                 self._moved[phase.name] |= moved
-        generator = self._record.generator_facts
+        generator = self._record.read_facts.generator
         for window in generator.windows or ():
             moved = window_growth.moved(rates, window["start_s"], window["end_s"])
             self._add_to_windows(moved)
