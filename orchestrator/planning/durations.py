@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from orchestrator.design import boxed_work, machines, node_disks
+from orchestrator.design.checked_disks import checked_disks
 from orchestrator.design.factors import EXISTING
 from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Plan, Profile, Workload
@@ -279,9 +280,8 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     """Disk after disk."""
     total = Span()
     sources: dict[str, None] = {}
-    # Profiles with one tier share its gate.
-    by_tier = {profile.tier.name: profile for profile in plan.tiers}
-    for profile in by_tier.values():
+    for checked in checked_disks(plan).values():
+        profile = checked.largest
         tier = profile.tier
         if not tier.disk.has_gate:
             continue

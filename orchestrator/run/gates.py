@@ -7,16 +7,11 @@ and, as asked, between runs. `gate_taking` does it.
 from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator import model, powers
-from orchestrator.design.used_profiles import as_used
+from orchestrator.design.checked_disks import checked_disks, disks_of
 from orchestrator.run import credit
 from orchestrator.run.gate_taking import GateTaker
 from orchestrator.run.schedule import Schedule
 from orchestrator.tier import Gate, Tier
-
-
-def _disks_of(tier: Tier) -> str:
-    """What one gate holds for: the tier, on as many disks as its nodes have."""
-    return f"{tier.name} {len(tier.disk.of_nodes)}"
 
 
 class Gates:
@@ -45,7 +40,7 @@ class Gates:
 
         One that failed is taken again: a busy minute costs one run.
         """
-        in_force = self._in_force.get(_disks_of(tier))
+        in_force = self._in_force.get(disks_of(tier))
         if in_force is not None:
             _, gate = in_force
             if gate.passed:
@@ -75,18 +70,24 @@ class Gates:
             self._retake(tier, before, f"run {run.number}", drain)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
-        """Takes the last gate of real disks where it is missing, because the program was ended
-        between it and the last run: `ended_s` is when that of each profile ended."""
+        """Takes the last gate of real disks where it is missing.
+
+        That is so if the program was ended between it and the last run. `ended_s`: profile → when
+        its last run ended.
+        """
         # Gates stand in the order of time, so that the last of each tier counts.
         newest = {gate.tier: gate for gate in self._all}
-        for profile in self._schedule.plan.profiles:
-            tier = profile.tier
-            last_s = ended_s.get(profile.name)
-            before = newest.get(tier.name)
+        for disks, checked in checked_disks(self._schedule.plan).items():
             # Disks that this program has used had their last gate behind its last run.
-            was_retaken = _disks_of(tier) in self._in_force
-            if before is None or not last_s or was_retaken:
+            if disks in self._in_force:
                 continue
+            tier = checked.largest.tier
+            before = newest.get(tier.name)
+            if before is None:
+                continue
+            last_s = 0.0
+            for profile in checked.profiles:
+                last_s = max(last_s, ended_s.get(profile, 0.0))
             if before.taken_s < last_s:
                 self._retake(tier, before, "the last run", drain=False)
 
@@ -101,7 +102,7 @@ class Gates:
             self._add(tier, gate)
         except Exception as error:
             # The next run of this tier takes a gate if none is in force.
-            self._in_force.pop(_disks_of(tier), None)
+            self._in_force.pop(disks_of(tier), None)
             warn(
                 f"the disk check of {tier.name} after {after} could not be made: "
                 f"{error}"
@@ -113,7 +114,7 @@ class Gates:
             )
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
-        self._in_force[_disks_of(tier)] = tier, gate
+        self._in_force[disks_of(tier)] = tier, gate
         self._all.append(gate)
         # A gate shows whether the disk bursts, and uses up some of its credit.
         self.credit.checked(tier, gate)
@@ -122,10 +123,7 @@ class Gates:
 
     def _most_nodes(self, tier: Tier) -> int:
         """How many nodes the largest cluster has that the campaign runs on these disks."""
-        plan = self._schedule.plan
-        most = 1
-        for run in plan.runs:
-            used = as_used(plan.profile(run.profile), plan.workload(run.workload))
-            if _disks_of(used.tier) == _disks_of(tier):
-                most = max(most, used.cluster.nodes)
-        return most
+        checked = checked_disks(self._schedule.plan).get(disks_of(tier))
+        if checked is None:
+            return 1
+        return checked.largest.cluster.nodes

@@ -15,11 +15,12 @@ import pytest
 
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
-from orchestrator.design import costs
-from orchestrator.model import Dataset, Plan, Profile, Workload
+from orchestrator.design import costs, used_profiles
+from orchestrator.facts import Varied
+from orchestrator.model import Dataset, Plan, Profile, Run, Workload
 from orchestrator.planning import durations, paces, planned_loads
 from orchestrator.run import observed
-from orchestrator.tier import Burst, OthersDisks
+from orchestrator.tier import Burst, NodeDisks, OthersDisks
 from orchestrator.tier.disks import ClassWanted
 from tests.apps import an_app
 from tests.fakes import fake_world
@@ -360,6 +361,64 @@ def test_truth_gates_by_hand(
 ) -> None:
     least_s, most_s = GATE
     expected = (least * least_s, most * most_s + drained_s)
+    assert span_of("disk checks", plan) == pytest.approx(expected)
+
+
+def on_kubernetes(*clusters: int, load: Workload | None = None) -> Plan:
+    """A run of each profile, all with one tier, on so many nodes."""
+    made = planned(platform="kubernetes", load=load)
+    profiles: list[Profile] = []
+    runs: list[Run] = []
+    for number, nodes in enumerate(clusters, start=1):
+        profile = planned(nodes=nodes).profiles[0]
+        profiles.append(replace(profile, name=f"p{number}"))
+        workload = made.workloads[0].name
+        run = replace(made.runs[0], number=number, profile=f"p{number}")
+        runs.append(replace(run, workload=workload))
+    return replace(made, profiles=tuple(profiles), runs=tuple(runs))
+
+
+def on_nodes(count: int) -> Workload:
+    """A workload that runs on so many nodes, as `--vary nodes` makes it."""
+    value = Varied("insert", "nodes", str(count), count)
+    return replace(with_data(), name=f"on {count}", varied=value)
+
+
+BY_FIO = replace(with_data(), database="none")
+
+
+@pytest.mark.parametrize(
+    ("plan", "most"),
+    [
+        # Images are checked on the machine of each node: of the largest cluster on them.
+        (on_kubernetes(3, 1), 3),
+        (on_kubernetes(1, 3), 3),
+        (on_kubernetes(1, load=on_nodes(3)), 3),
+        # A disk that is measured alone has one node, whatever the profile says.
+        (on_kubernetes(3, load=BY_FIO), 1),
+    ],
+)
+def test_a_tier_is_checked_on_the_nodes_of_the_largest_cluster_that_runs_on_it(
+    plan: Plan, most: int
+) -> None:
+    _, most_s = GATE
+    assert span_of("disk checks", plan) == pytest.approx((0, most * most_s))
+
+
+def test_each_set_of_real_disks_has_a_check_of_its_own() -> None:
+    """The nodes of one tier have its first disk in one run, and all three in the other."""
+    pattern = {"node-{node}": NodeDisks("/dev/nvme{node}n1")}
+    made = planned("mounted", nodes=3, tier={"disks": pattern})
+    profile = used_profiles.on_nodes(made.profiles[0], 3)
+    loads = (on_nodes(1), on_nodes(3))
+    runs: list[Run] = []
+    for number, load in enumerate(loads, start=1):
+        runs.append(replace(made.runs[0], number=number, workload=load.name))
+    plan = replace(made, profiles=(profile,), workloads=loads, runs=tuple(runs))
+    least_s, most_s = GATE
+    # Each disk is checked before and after.
+    checks = 2 * (1 + 3)
+    expected = (checks * least_s, checks * most_s)
     assert span_of("disk checks", plan) == pytest.approx(expected)
 
 

@@ -19,7 +19,9 @@ import pytest
 from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import NodeError, UsageError
+from orchestrator.facts import Varied
 from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
@@ -136,6 +138,21 @@ def test_a_last_gate_that_alone_is_missing_is_taken(make: Make) -> None:
     go_on(campaign)
     assert campaign.log.words.count("run point-select") == 0
     assert len(kept(campaign)) == 2  # before the first run and, now, after the last
+
+
+def test_the_missing_last_gate_of_a_factors_value_is_taken(make: Make) -> None:
+    """A tier of two striped disks has a gate of its own, which no profile names."""
+    plan = real(a_plan(repetitions=2))
+    (profile,) = plan.profiles
+    two_disks = replace(profile, tier_of={"2": replace(profile.tier, count=2)})
+    at_two = replace(plan.workloads[0], varied=Varied("point-select", "count", "2", 2))
+    plan = replace(plan, profiles=(two_disks,), workloads=(at_two,))
+    tier = as_used(two_disks, at_two).tier
+    begun(make(Failing(f"gate of {tier.name}", Killed(), (2,))), plan)
+    campaign = make()
+    go_on(campaign)
+    assert campaign.log.words.count("run point-select") == 0
+    assert [gate.tier for gate in kept(campaign)] == [tier.name] * 2
 
 
 def test_a_last_gate_that_was_taken_is_not_taken_again(make: Make) -> None:
