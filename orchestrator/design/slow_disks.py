@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.units import format_number, format_seconds, listed
 
+# The rate of a shorter time is that of a few transactions.
+SHORTEST_S = 1.0
+
 
 @dataclass(frozen=True)
 class SlowPart:
@@ -67,6 +70,17 @@ def slow_time(disks: Sequence[SlowDisk], measure_s: float) -> SlowTime | None:
     return SlowTime(timed[0].begin_s, end_s)
 
 
+def _too_short(slow: SlowTime) -> Iterator[str]:
+    least = format_seconds(SHORTEST_S)
+    if 0 < slow.begin_s < SHORTEST_S:
+        before = format_seconds(slow.begin_s)
+        yield f"{before} before the slow disk are too few to compare with: give {least} or more"
+    lasts_s = slow.end_s - slow.begin_s
+    if lasts_s < SHORTEST_S:
+        lasts = format_seconds(lasts_s)
+        yield f"a slow disk of {lasts} is too short to be measured: give {least} or more"
+
+
 def _begin_s(part: SlowPart) -> float:
     return part.begin_s
 
@@ -76,6 +90,9 @@ def mistakes(disks: Sequence[SlowDisk], measure_s: float) -> Iterator[str]:
 
     There is one time before, one meanwhile and one after: so no gap is between them.
     """
+    slow = slow_time(disks, measure_s)
+    if slow is not None:
+        yield from _too_short(slow)
     end_by_node: dict[str, float] = {}
     slow_until_s: float | None = None
     for part in parts(disks, measure_s):

@@ -21,7 +21,7 @@ from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import format_seconds, listed
+from orchestrator.units import format_bytes, format_seconds, listed
 
 
 def check(workload: Workload, profile: Profile, parts: Parts) -> None:
@@ -60,17 +60,42 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
 
 
 def _unlike_tier(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
-    """What the tier does not declare cannot be worse."""
-    ways = {disk.how for disk in disks}
-    has_rate = tier.limits.iops or tier.limits.bytes_per_s
-    if "share" in ways and not has_rate:
+    """What the tier does not declare cannot be worse, and a slow disk still serves I/Os."""
+    for disk in disks:
+        if disk.how == "share":
+            yield from _no_share(disk, tier)
+        if disk.how == "latency":
+            yield from _no_latency(disk, tier)
+
+
+def _no_share(disk: SlowDisk, tier: Tier) -> Iterator[str]:
+    iops = tier.limits.iops
+    bytes_per_s = tier.limits.bytes_per_s
+    if not iops and not bytes_per_s:
         yield "the tier has no IOPS and no bytes/s of which a share could be left"
-    if "latency" not in ways:
-        return
+    # An I/O that a slower disk has let in goes on to wait when the disk is as declared again.
+    share = disk.amount / 100
+    described = slow_disks.described(disk)
+    if iops and share * iops < 1:
+        yield f"{described} is less than one I/O a second: take more, or `stall`"
+    io_bytes = tier.limits.io_unit_bytes
+    if bytes_per_s and share * bytes_per_s < io_bytes:
+        largest = format_bytes(io_bytes)
+        yield f"{described} is less than one I/O of {largest} a second: take more, or `stall`"
+
+
+def _no_latency(disk: SlowDisk, tier: Tier) -> Iterator[str]:
     if tier.latency.model:
         yield "the tier's latency is drawn from a table, and only a constant one can change"
-    elif not tier.latency.read_s and not tier.latency.write_s:
+        return
+    longest_s = max(tier.latency.read_s or 0.0, tier.latency.write_s or 0.0)
+    if not longest_s:
         yield "the tier declares no latency that could be longer"
+    takes_s = disk.amount * longest_s
+    if takes_s >= disk.lasts_s:
+        described = slow_disks.described(disk)
+        takes = format_seconds(takes_s)
+        yield f"an I/O of {described} would take {takes}: take less, or `stall`"
 
 
 @contextmanager

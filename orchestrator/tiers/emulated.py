@@ -177,6 +177,7 @@ class EmulatedTier:
         for name in (
             *server_limits.BASES,
             *server_limits.PEAKS,
+            *server_limits.LENGTHS,
             *server_limits.constant_latencies(tier),
         ):
             if limits.get(name):

@@ -7,7 +7,8 @@ from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import steadiness
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.model import Doubt
+from orchestrator.design import slow_disks
+from orchestrator.model import Doubt, Record
 from orchestrator.units import format_change, format_seconds
 
 # Least length of a window, and of a rebuild: in less, caches and background writes do not show.
@@ -27,10 +28,24 @@ def windows(run: RunData, _: Totals) -> Doubts:
     rebuild_s = results.value_of(run.record, "rebuild_s")
     if rebuild_s is not None and rebuild_s < SHORT_S:
         yield _short_rebuild(rebuild_s)
-    if run.record.workload.slow:
-        recovery_s = results.value_of(run.record, "recovery_s")
-        if recovery_s is None:
-            yield _not_recovered(overload.at_a_rate(run.record))
+    yield from _recovery(run.record)
+
+
+def _recovery(record: Record) -> Doubts:
+    """A doubt if the load was not seen as before the slow disk again."""
+    load = record.workload
+    slow = slow_disks.slow_time(load.slow, load.measure_s)
+    if slow is None or results.value_of(record, "recovery_s") is not None:
+        return
+    before_per_s = results.value_of(record, "throughput_per_s", slowed.BEFORE)
+    after_s = load.measure_s - slow.end_s
+    if not before_per_s:
+        yield _nothing_before()
+    # The disk is as declared a moment later than planned, and whole seconds are counted.
+    elif after_s < slowed.RECOVERED_FOR_S + 1:
+        yield _ended_too_soon(after_s)
+    else:
+        yield _not_recovered(overload.at_a_rate(record))
 
 
 def _steadiness(run: RunData) -> Doubts:
@@ -85,6 +100,24 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
         f"{format_seconds(measured_s)} were measured: too short for caches and background "
         "writes to show",
         advice=f"take a larger --scale than {scale}",
+    )
+
+
+def _nothing_before() -> Doubt:
+    return limits_the_answer(
+        "not recovered",
+        "no transaction ended before the disk was slow, so nothing can be held against it",
+        advice="let the disk be slow later (@AFTER), or give a longer `measure`",
+    )
+
+
+def _ended_too_soon(after_s: float) -> Doubt:
+    after = format_seconds(after_s)
+    return limits_the_answer(
+        "not recovered",
+        f"the window ended {after} after the slow disk, too soon to see the load as before "
+        f"for {slowed.RECOVERED_FOR_S} s",
+        advice="give a longer `measure`, or let the disk be slow earlier (@AFTER)",
     )
 
 

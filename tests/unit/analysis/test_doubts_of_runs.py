@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.doubts.burst_checks import credit_left
+from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.metrics import measured
@@ -33,9 +35,20 @@ def test_unsteady_throughput_names_run_and_warm_up() -> None:
     assert found.advice == "warm up for longer than 10 s, or measure for longer"
 
 
-def with_a_slow_disk(record: Record) -> Record:
-    slow = (SlowDisk("node-1", "stall", 0.0, 5.0),)
-    return replace(record, workload=replace(record.workload, slow=slow))
+def with_a_slow_disk(
+    record: Record, before_per_s: float = 600.0, after_s: float | None = None
+) -> Record:
+    """`after_s`: so long before the window's end; None: it is slow in the middle."""
+    begin_s = None
+    if after_s is not None:
+        begin_s = record.workload.measure_s - after_s - 5.0
+    slow = (SlowDisk("node-1", "stall", 0.0, 5.0, begin_s),)
+    before = measured("throughput_per_s", before_per_s, slowed.BEFORE)
+    return replace(
+        record,
+        workload=replace(record.workload, slow=slow),
+        measurements=(*record.measurements, before),
+    )
 
 
 def test_a_slow_disk_without_a_recovery_in_the_window() -> None:
@@ -48,6 +61,21 @@ def test_a_slow_disk_without_a_recovery_in_the_window() -> None:
 
     assert "not recovered" not in kinds(small(change=recovered))
     assert "not recovered" not in kinds(small())
+
+
+def test_a_window_that_ends_soon_after_a_slow_disk_says_nothing_of_recovery() -> None:
+    found = the("not recovered", small(change=partial(with_a_slow_disk, after_s=4.0)))
+    assert "the window ended 4 s after the slow disk, too soon" in found.text
+    assert "throughput" not in found.text
+
+
+def test_without_a_transaction_before_a_slow_disk_there_is_nothing_to_recover_to() -> (
+    None
+):
+    found = the(
+        "not recovered", small(change=partial(with_a_slow_disk, before_per_s=0))
+    )
+    assert "no transaction ended before the disk was slow" in found.text
 
 
 def test_at_a_rate_it_has_not_recovered_while_what_falls_due_is_slower() -> None:

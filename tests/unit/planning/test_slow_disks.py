@@ -107,6 +107,8 @@ def test_several_may_follow_or_overlap_on_several_nodes(texts: list[str]) -> Non
         (["node-3=10%,20s@45s"], "within the window"),
         (["node-3=10%,20s", "node-3=stall,5s"], "twice at the same time"),
         (["node-3=10%,20s@5s", "node-3=stall,5s@30s"], "for 5 s in between"),
+        (["node-3=10%,20s@500ms"], "500 ms before the slow disk are too few"),
+        (["node-3=stall,500ms"], "a slow disk of 500 ms is too short"),
     ],
 )
 def test_what_cannot_be_in_one_window(texts: list[str], why: str) -> None:

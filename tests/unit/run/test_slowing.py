@@ -201,6 +201,19 @@ def test_an_emulated_disk_can_be_slow() -> None:
         ("node-4=10%,20s", "there is no node-4", {}, {}),
         ("node-3=10%,70s", "within the window", {}, {}),
         (TENTH, "no IOPS and no bytes/s", {}, {"iops": None, "bytes_per_s": None}),
+        ("node-3=0.05%,20s", "less than one I/O a second", {}, {"iops": 1100}),
+        (
+            "node-3=1%,20s",
+            "less than one I/O of 256 KiB a second",
+            {},
+            {"bytes_per_s": 25_000_000},
+        ),
+        (
+            "node-3=10000x,20s",
+            "would take 20 s",
+            {},
+            {"read_latency_s": 2e-3, "write_latency_s": 1e-3},
+        ),
         (
             "node-3=10x,20s",
             "declares no latency",

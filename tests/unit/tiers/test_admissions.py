@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.tier import Burst
+from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tiers.common.emulated import server_limits
 from tests import ROOT
+from tests.tiers import a_tier
 
 NAMES = ("throttle", "bucket", "shared", "limits", "lock", "die")
 SOURCES = [ROOT / "docker/disk/tierdisk" / f"{name}.c" for name in NAMES]
@@ -146,6 +150,24 @@ def test_what_was_spent_stays_when_a_rate_is_changed(
     assert disk.credit_left(IOPS) == pytest.approx(1 - 3750 / 8250, abs=1e-6)
     disk.set(iops_burst=260)  # 30: what was spent beyond that is forgiven
     assert disk.credit_left(IOPS) == 0
+
+
+def test_a_slow_disk_that_bursts_keeps_its_credit(build: Path, tmp_path: Path) -> None:
+    """A smaller bucket would forgive what was spent: the disk would burst for longer later."""
+    burst = Burst(3000, None, 3.0, 100.0)
+    tier = a_tier("gp", "Bursts", "emulated", 500, None, burst=burst)
+    declared = {
+        name: value
+        for name, value in server_limits.limits_of(tier).items()
+        if name.startswith("iops")
+    }
+    disk = Disk(build, tmp_path / "disk.so", 100.0, **declared)
+    for _ in range(3750):
+        disk.start_ns(4096)
+    disk.set(**server_limits.slow_limits(tier, SlowDisk("node-1", "share", 10.0, 60.0)))
+    assert disk.credit_left(IOPS) == pytest.approx(0.5, abs=1e-6)
+    disk.set(**declared)
+    assert disk.credit_left(IOPS) == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,19 @@ STALLED = SlowDisk("node-2", "stall", 0.0, 5.0)
                 "bytes_per_s": 12_500_000,
                 "iops_burst": 350,
                 "bytes_burst": 17_000_000,
+                "iops_burst_length": 300,
+                "bytes_burst_length": 300,
             },
+        ),
+        (
+            CONSTANT,
+            replace(SHARE, amount=0.25),
+            {"iops": 2.75, "bytes_per_s": 312_500},
+        ),
+        (
+            CONSTANT,
+            replace(TENFOLD, amount=1.0001),
+            {"read_latency_us": 3000.3, "write_latency_us": 2000.2},
         ),
         (DRAWN, SHARE, {"iops": 110, "bytes_per_s": 12_500_000}),
         (changed(CONSTANT, bytes_per_s=None), SHARE, {"iops": 110}),
@@ -235,7 +247,17 @@ STALLED = SlowDisk("node-2", "stall", 0.0, 5.0)
         (CONSTANT, STALLED, {"stall_s": 5.0}),
         (DRAWN, STALLED, {"stall_s": 5.0}),
     ],
-    ids=["share", "burst", "drawn", "no bandwidth", "latency", "stall", "drawn stall"],
+    ids=[
+        "share",
+        "burst",
+        "no whole number",
+        "a little later",
+        "drawn",
+        "no bandwidth",
+        "latency",
+        "stall",
+        "drawn stall",
+    ],
 )
 def test_the_disk_of_one_node_is_slow_and_as_declared_again(
     tier: Tier, slow: SlowDisk, enforced: dict[str, float]

@@ -3,13 +3,15 @@
 Rates are in 1/s and bytes/s, latencies in µs, a bucket's start in %; 0 is no limit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
 
 BASES = ("iops", "bytes_per_s")
 PEAKS = ("iops_burst", "bytes_burst")
+# How long a full bucket holds the peak, in seconds.
+LENGTHS = ("iops_burst_length", "bytes_burst_length")
 _SHARED = ("shared_iops", "shared_bytes_per_s")
 LATENCIES = ("read_latency_us", "write_latency_us")
 CREDIT = "burst_start"
@@ -20,8 +22,7 @@ CHANGEABLE = (
     *BASES,
     *LATENCIES,
     *PEAKS,
-    "iops_burst_length",
-    "bytes_burst_length",
+    *LENGTHS,
     CREDIT,
     STALL,
 )
@@ -97,18 +98,26 @@ def slow_limits(tier: Tier, slow: SlowDisk) -> dict[str, float]:
     """What the disk of a node is set to; a limit that the tier does not have stays so."""
     if slow.how == "stall":
         return {STALL: slow.lasts_s}
-    times = slow.amount
-    names: tuple[str, ...] = LATENCIES
-    if slow.how == "share":
-        times = slow.amount / 100
-        names = (*BASES, *PEAKS)
+    if slow.how == "latency":
+        return _times(slow.amount, LATENCIES, limits_of(tier))
+    share = slow.amount / 100
     limits = limits_of(tier)
-    slower: dict[str, float] = {}
+    slower = _times(share, (*BASES, *PEAKS), limits)
+    # A bucket holds as many I/Os and bytes as before, so no credit is lost or given meanwhile.
+    return slower | _times(1 / share, LENGTHS, limits)
+
+
+def _times(
+    factor: float, names: Sequence[str], limits: Mapping[str, float]
+) -> dict[str, float]:
+    """The limits of these names that the tier has, so many times as high."""
+    changed: dict[str, float] = {}
     for name in names:
+        # 0 would take the limit away: the disk would be faster, not slower.
         if limits.get(name):
-            # 0 would take the limit away: the disk would be faster, not slower.
-            slower[name] = max(1, round(times * limits[name]))
-    return slower
+            # They are sent with six decimals at most.
+            changed[name] = round(factor * limits[name], 6)
+    return changed
 
 
 def declared(tier: Tier) -> dict[str, int | float]:
