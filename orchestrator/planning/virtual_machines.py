@@ -7,8 +7,9 @@ from orchestrator.design import node_disks
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import refused
 from orchestrator.model import ClusterSpec
-from orchestrator.tier import Limits, Tier
+from orchestrator.tier import Limits, MachineLimits, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
+from orchestrator.tier_catalog.effective import Cap, Effective
 from orchestrator.tier_catalog.rows import VmSize
 
 
@@ -51,15 +52,46 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     if tier.wal is not None:
         log_limits = tier.wal.limits
         tier = replace(tier, wal=_log_on_vm(tier.wal, size, vm))
-    # The limits that both meet together are only told: each keeps those that it has alone.
     both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
-    caps = list(both.warnings())
-    if not tier.disk.is_real:
-        # Each emulated disk has a server of its own, so nothing holds their sum.
-        caps = [
-            f"{cap}; emulated disks of data and WAL do not share it" for cap in caps
-        ]
-    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(caps)))
+    caps = [*tier.origin.vm_caps]
+    for cap in both.warnings():
+        # It begins otherwise than a limit of the data's disk, which may be far from this one.
+        caps.append(f"data's and WAL's disk together, {cap}")
+    return replace(
+        tier,
+        origin=replace(tier.origin, vm_caps=tuple(caps)),
+        machine=_of_both_disks(tier, both),
+    )
+
+
+def _of_both_disks(tier: Tier, both: Effective) -> MachineLimits | None:
+    """What the machine lets through of the disks of data and log together, if that is less."""
+    # Disks share no burst, so they would never have the one that such a window begins with.
+    if _begins_with_burst(tier, both):
+        return None
+    limits = Limits(_of_machine(both.iops), _of_machine(both.bytes_per_s))
+    if limits == Limits():
+        return None
+    return MachineLimits(both.vm, limits)
+
+
+def _begins_with_burst(tier: Tier, both: Effective) -> bool:
+    """Whether a window begins with burst credit, and the machine has some too."""
+    iops_burst = both.burst_iops.vm != both.iops.vm
+    rate_burst = both.burst_bytes_per_s.vm != both.bytes_per_s.vm
+    if not (iops_burst or rate_burst):
+        return False
+    bursts = [tier.limits.burst]
+    if tier.wal is not None:
+        bursts.append(tier.wal.limits.burst)
+    return any(burst is not None and burst.start_pct > 0 for burst in bursts)
+
+
+def _of_machine(cap: Cap) -> int | None:
+    """The machine's limit, if both disks could exceed it together."""
+    if cap.binds == "vm":
+        return cap.vm
+    return None
 
 
 def _log_on_vm(wal: Tier, size: VmSize, vm: str) -> Tier:

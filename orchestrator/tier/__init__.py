@@ -200,6 +200,17 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class MachineLimits:
+    """What a node's machine (`vm`) lets through of the disks of its data and its log together.
+
+    Only what is less than both by themselves; no bursts.
+    """
+
+    vm: str
+    limits: Limits
+
+
+@dataclass(frozen=True)
 class Tier:
     """A class of disk: what it is declared to do (each disk), and what makes it.
 
@@ -209,7 +220,7 @@ class Tier:
     `count`: equal disks striped to one; limits and price are those of all together.
 
     `shared`: what the disks of all nodes let through together, if less than each by
-    itself.
+    itself. `machine`: what both disks of a node do, of its data and of its log.
     """
 
     name: str
@@ -222,6 +233,7 @@ class Tier:
     wal: Tier | None = None
     count: int = 1
     shared: Limits | None = None
+    machine: MachineLimits | None = None
 
     def awaited_latency(self, way: Way) -> Latencies:
         """The latencies of the disk for which sessions wait in that direction.
@@ -277,6 +289,8 @@ def _fields(record: Any) -> dict[str, Any]:
 
 # `disk` of a check of the emulated disk that holds only WAL.
 LOG_DISK = "the WAL's disk"
+# The same of a check of both at once.
+BOTH_DISKS = "the data's and the WAL's disk at once"
 # The sign in a layout's name between the row of the data's disk and that of the log's.
 LOG_DISK_SIGN = "+wal="
 

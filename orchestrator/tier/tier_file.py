@@ -56,7 +56,7 @@ _PLACES: Mapping[str, _Place] = {
 # A kind of disk that earlier releases had.
 _CONTROL_GROUP = "cgroup"
 # These have the same name in both.
-_OF_THE_TIER = ("name", "title", "count", "shared", "wal")
+_OF_THE_TIER = ("name", "title", "count", "shared", "machine", "wal")
 
 
 def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
         content["count"] = tier["count"]
     if tier["shared"]:
         content["shared"] = tier["shared"]
+    if tier["machine"]:
+        content["machine"] = tier["machine"]
     return content
 
 

@@ -26,7 +26,7 @@ from orchestrator.parts import (
 )
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers.common.emulated import (
     disk_files,
@@ -116,7 +116,8 @@ class EmulatedTier:
                 yield disks
                 return
             log_files = disk_files.of_run(data, world, logs=True)
-            with _on_files(tier.wal, log_files, world) as logs:
+            log = log_disks.as_served(tier.wal, tier)
+            with _on_files(log, log_files, world) as logs:
                 yield log_disks.together(disks, logs)
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
@@ -191,22 +192,46 @@ class EmulatedTier:
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False
     ) -> Gate:
-        """Checks a disk of the data, and then one of the WAL if the tier has some."""
+        """Checks a disk of the data, then one of the WAL if the tier has some, then both at once if
+        their machine lets less through."""
         gate = self._gate_of_one(placement, tier, world, thorough)
         if tier.wal is None:
             return gate
         log = self._gate_of_one(placement, tier.wal, world, thorough)
-        return log_disks.one_gate(gate, log)
+        both = log_disks.one_gate(gate, log)
+        if tier.machine is None:
+            return both
+        together = self._machine_checks(placement, tier, tier.wal, world)
+        return replace(both, checks=(*both.checks, *together))
+
+    def _machine_checks(
+        self, placement: str, tier: Tier, wal: Tier, world: World
+    ) -> tuple[GateCheck, ...]:
+        """Reads from a disk of the data and one of the WAL at once."""
+        data = _calm(tier)
+        log = _calm(log_disks.as_served(wal, tier))
+        (file,) = disk_files.of_gate(placement, world)
+        data_file = replace(file, path=file.path.with_stem("gate-1"))
+        log_file = replace(file, path=file.path.with_stem("gate-2"))
+        with (
+            _on_files(data, [data_file], world) as disks,
+            _on_files(log, [log_file], world) as logs,
+        ):
+            checked = [
+                shared_limit.Checked(data, disks.volumes[0]),
+                shared_limit.Checked(log, logs.volumes[0]),
+            ]
+            return tuple(shared_limit.of_machine(tier, checked, world))
 
     def _gate_of_one(
         self, placement: str, tier: Tier, world: World, thorough: bool
     ) -> Gate:
         """Checks a disk of the tier, and two at once if disks share a limit."""
-        # A check is shorter than a burst or an epoch, and would measure only a part of one.
-        calm = _without_slow_epochs(tier.without_burst())
+        calm = _calm(tier)
         # One disk alone says nothing of what two share: that limit is measured apart.
         (file,) = disk_files.of_gate(placement, world)
-        with _on_files(replace(calm, shared=None), [file], world) as disks:
+        alone = replace(calm, shared=None, machine=None)
+        with _on_files(alone, [file], world) as disks:
             gate = truth_gate.take(tier, disks, world, thorough=thorough)
         if tier.shared is None:
             return gate
@@ -214,7 +239,7 @@ class EmulatedTier:
         for number in (1, 2):
             pair.append(replace(file, path=file.path.with_stem(f"gate-{number}")))
         with _on_files(calm, pair, world) as disks:
-            together = shared_limit.checks(tier, disks, world)
+            together = shared_limit.of_all_disks(tier, disks, world)
             return replace(gate, checks=(*gate.checks, *together))
 
 
@@ -223,17 +248,35 @@ def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World
 ) -> Iterator[Disks]:
     model = tier.latency.model
-    in_memory = tier.disk.in_memory
-    shares = tier.shared is not None
-    files = [replace(file, in_memory=in_memory, shares=shares) for file in files]
+    served_files: list[disk_files.DiskFile] = []
+    for file in files:
+        shares_with = _shares_with(tier, file)
+        served_files.append(
+            replace(file, in_memory=tier.disk.in_memory, shares_with=shares_with)
+        )
     served = disk_server.devices(
-        "serve", files, server_limits.limits_of(tier), world, model
+        "serve", served_files, server_limits.limits_of(tier), world, model
     )
     with served as disks:
         facts = {**disks.facts, "latency": latency_quantiles.described(tier)}
         if model:
             facts["draws_seed"] = world.seed  # each disk's own seed follows from it
         yield replace(disks, facts=facts)
+
+
+def _shares_with(tier: Tier, file: disk_files.DiskFile) -> str:
+    """The name by which disks find those that they share limits with; "" if with none."""
+    # Each node stands for a machine of its own, wherever it runs here.
+    if tier.machine is not None:
+        return file.placement
+    if tier.shared is not None:
+        return "all"
+    return ""
+
+
+def _calm(tier: Tier) -> Tier:
+    """The tier without what lasts longer than a check, which would measure only a part of it."""
+    return _without_slow_epochs(tier.without_burst())
 
 
 def _without_slow_epochs(tier: Tier) -> Tier:

@@ -25,11 +25,14 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.run import busy_machines
 from orchestrator.tier import (
+    BOTH_DISKS,
+    LOG_DISK,
     Burst,
     Gate,
     GateCheck,
     LatencyModel,
     Limits,
+    MachineLimits,
     Tier,
 )
 from orchestrator.tiers.common.emulated import disk_server, limit_changes
@@ -87,10 +90,31 @@ def test_limits_change_on_a_running_device(world: World) -> None:
 def test_a_limit_that_disks_share_holds_for_two_at_once(world: World) -> None:
     tier = replace(SMALL, shared=Limits(600, 24_000_000))
     with EmulatedTier().attached(tier, NodesData([SIZE, SIZE]), world) as disks:
-        for check in shared_limit.checks(tier, disks, world):
+        for check in shared_limit.of_all_disks(tier, disks, world):
             assert check.verdict == "ok", check
         EmulatedTier().lift(tier, disks, world)
         EmulatedTier().enforce(tier, disks, world)
+
+
+@pytest.mark.slow
+@measured
+def test_disks_of_data_and_log_stay_together_below_their_machine_s_limit(
+    world: World,
+) -> None:
+    """Each by itself reaches its own limit, and their sum would exceed the machine's."""
+    log = changed(SMALL, iops=700, bytes_per_s=70_000_000)
+    machine = MachineLimits("azure/Standard_D4s_v5", Limits(1000, 100_000_000))
+    tier = replace(SMALL, wal=log, machine=machine)
+    gate = EmulatedTier().gate(tier, world)
+    assert gate.passed, gate.checks
+    read_iops = {c.disk: c.measured for c in gate.checks if c.quantity == "iops_read"}
+    assert read_iops[""] == pytest.approx(800, rel=0.05)
+    assert read_iops[LOG_DISK] == pytest.approx(700, rel=0.05)
+    both = [check for check in gate.checks if check.disk == BOTH_DISKS]
+    assert [(check.declared, check.verdict) for check in both] == [
+        (1000, "ok"),
+        (100_000_000, "ok"),
+    ]
 
 
 @measured

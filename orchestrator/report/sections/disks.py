@@ -26,6 +26,7 @@ from orchestrator.report.wording import sentence
 from orchestrator.tier import (
     Burst,
     DiskKind,
+    Latencies,
     Origin,
     OthersDisks,
     Tier,
@@ -75,7 +76,19 @@ def _declared(index: ReportIndex) -> Table:
         if tier.wal:
             held_by = f"for WAL: {_held_by(tier.wal)}"
             rows.append(_declared_row(profile.name, tier.wal, held_by))
+        if tier.machine:
+            both = replace(tier, limits=tier.machine.limits, latency=Latencies())
+            rows.append(_declared_row(profile.name, both, _held_by_machine(tier)))
     return table_of(rows, ("Tier", "Burst", "Enforced by"))
+
+
+def _held_by_machine(tier: Tier) -> str:
+    """What holds the disks of data and log together to what their machine lets through."""
+    assert tier.machine is not None
+    vm = tier.machine.vm
+    if tier.disk.is_real:
+        return f"both disks together, by their machine ({vm})"
+    return f"emulated limit of both disks together, as of their machine ({vm})"
 
 
 def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:

@@ -308,7 +308,12 @@ def test_the_limit_of_the_machine_is_named_that_was_reached(
 HELD_BY: Mapping[BottleneckCause, set[str]] = {
     "iops_cap": {"time_at_iops_cap_pct"},
     "bandwidth_cap": {"time_at_bandwidth_cap_pct"},
-    "vm_cap": {"time_at_iops_cap_pct", "time_at_bandwidth_cap_pct"},
+    "vm_cap": {
+        "time_at_iops_cap_pct",
+        "time_at_bandwidth_cap_pct",
+        "time_at_machine_iops_cap_pct",
+        "time_at_machine_bandwidth_cap_pct",
+    },
     "latency_bound": {"sessions_reading_pct", "log_syncing_pct"},
     "cpu_bound": {"time_at_cpu_pct", "throttled_pct"},
     "wal_disk_bound": {"wal_disk_syncing_pct"},

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.telemetry.causes import node_cause
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import disk_cap_use
-from orchestrator.analysis.telemetry.use.node_values import CapUse
+from orchestrator.analysis.telemetry.use.node_values import CapUse, of_figures
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
+from orchestrator.tier import Limits, MachineLimits
 from tests.campaign_tables import rates_of
-from tests.tiers import a_tier
+from tests.seen import but
+from tests.tiers import a_tier, changed
 
 LOG = a_tier("x's WAL", "WAL", "mounted", 100, 1_000_000)
+DATA = a_tier("x", "X", "emulated", 1000, 100_000_000, 0.002, 0.002)
+NODE = Node("n1", "database", device="sda", wal_device="sdb")
 COUNTERS = ("disk_reads_total", "disk_writes_total", "disk_read_bytes_total")
+
+
+def both_sampled(writes: float, wal_writes: float) -> dict[Key, Steps]:
+    """Eleven seconds of small writes to both disks."""
+    rows: list[tuple[float, str, str, str, float, str]] = []
+    for which, per_s in (("", writes), ("wal_", wal_writes)):
+        for name in (*COUNTERS, "disk_written_bytes_total"):
+            count = 0.0
+            if name == "disk_writes_total":
+                count = per_s
+            for second in range(11):
+                at_s = float(second)
+                row = (at_s, "n1", f"{which}{name}", "", second * count, "measure")
+                rows.append(row)
+    return rates_of(pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS)))
 
 
 def sampled(wal_writes: float, wal_bytes: float) -> dict[Key, Steps]:
@@ -48,3 +70,66 @@ def test_without_a_tier_of_its_own_it_has_no_caps() -> None:
     table = sampled(1.0, 1.0)
     found = disk_cap_use.wal_against_caps(None, table, node, (0.0, 10.0))
     assert found == CapUse()
+
+
+MACHINE = MachineLimits("azure/Standard_D4s_v5", Limits(iops=400))
+
+
+@pytest.mark.parametrize(
+    ("wal_writes", "of_cap_pct"), [(250.0, 100.0), (150.0, 75.0), (50.0, 50.0)]
+)
+def test_both_disks_are_held_against_what_their_machine_lets_through(
+    wal_writes: float, of_cap_pct: float
+) -> None:
+    """The data's disk does 150 writes a second, far from its own 1,000."""
+    tier = replace(DATA, machine=MACHINE)
+    found = disk_cap_use.with_machine(
+        CapUse(), tier, both_sampled(150.0, wal_writes), NODE, (0.0, 10.0)
+    )
+    assert found.machine_iops_of_cap_pct == pytest.approx(of_cap_pct)
+    assert found.time_at_machine_iops_cap_pct == (100.0 if of_cap_pct >= 95 else 0.0)
+    assert found.machine_bandwidth_of_cap_pct is None
+
+
+def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
+    """As counted by both: each is below its own cap, and the data's disk was held back."""
+    values = of_figures(
+        {
+            "disk_iops": 150.0,
+            "disk_await_s": 0.02,
+            "idle_disk_latency_s": 0.002,
+            "iops_of_cap_pct": 15.0,
+            "time_at_iops_cap_pct": 0.0,
+            "wal_iops_of_cap_pct": 25.0,
+            "held_back_pct": 80.0,
+            "machine_iops_of_cap_pct": 99.0,
+            "time_at_machine_iops_cap_pct": 97.0,
+            "cpu_pct": 20.0,
+        }
+    )
+    cause = node_cause.judge(values, replace(DATA, machine=MACHINE), "node-1")
+    assert cause.name == "vm_cap"
+    assert "99 % of the 400 IOPS" in cause.text
+    assert "(azure/Standard_D4s_v5)" in cause.text
+    free = node_cause.judge(
+        but(values, held_back_pct=2.0), replace(DATA, machine=MACHINE), "n"
+    )
+    assert free.name != "vm_cap"
+
+
+def test_a_data_disk_at_its_own_cap_is_not_the_machine_s() -> None:
+    """What the machine lets through of both is told of both, and is far from reached."""
+    values = of_figures(
+        {
+            "disk_iops": 1000.0,
+            "disk_await_s": 0.02,
+            "idle_disk_latency_s": 0.002,
+            "iops_of_cap_pct": 99.0,
+            "time_at_iops_cap_pct": 99.0,
+            "machine_iops_of_cap_pct": 60.0,
+            "cpu_pct": 20.0,
+        }
+    )
+    cap = "data's and WAL's disk together, IOPS: D4 lets through 2,000 of the 6,000"
+    tier = replace(changed(DATA, vm_caps=(cap,)), machine=MACHINE)
+    assert node_cause.judge(values, tier, "node-1").name == "iops_cap"

@@ -15,7 +15,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_row
-from orchestrator.tier import Emulated, Tier, as_written
+from orchestrator.tier import Emulated, Limits, Tier, as_written
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 
@@ -164,12 +164,34 @@ def test_an_emulated_log_that_cannot_be(tier: str, place: str, words: str) -> No
     assert words in found.get(f"profiles/x.yaml: {place}", ""), found
 
 
-def test_the_machine_s_cap_of_both_emulated_disks_is_told() -> None:
-    """A D8s_v5 lets 290 MB/s through: they could do 125 and 200, and do not share it here."""
-    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
-    (cap,) = emulated("{type: azure/P15, wal: azure/P30}", cluster).tier.origin.vm_caps
-    assert cap.startswith("throughput: ")
-    assert cap.endswith("emulated disks of data and WAL do not share it")
+D8S_V5 = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+
+
+def test_both_emulated_disks_share_what_their_machine_lets_through() -> None:
+    """A D8s_v5 lets 290 MB/s through: they could do 125 and 200."""
+    tier = emulated("{type: azure/P15, wal: azure/P30}", D8S_V5).tier
+    assert tier.wal is not None and tier.machine is not None
+    alone = (tier.limits.bytes_per_s, tier.wal.limits.bytes_per_s)
+    assert alone == (125_000_000, 200_000_000)
+    assert tier.machine.vm == "azure/Standard_D8s_v5"
+    # Its IOPS are enough for both, so nothing holds those.
+    assert tier.machine.limits == Limits(bytes_per_s=290_000_000)
+    (told,) = tier.origin.vm_caps
+    # The data's disk alone is far from the machine's limit, so that is not said of it.
+    assert told.startswith("data's and WAL's disk together, throughput: ")
+    written = json.loads(json.dumps(as_written(tier)))
+    assert TypeAdapter(Tier).validate_python(written) == tier
+
+
+def test_disks_whose_sum_a_machine_lets_through_share_nothing() -> None:
+    tier = emulated("{type: azure/P15, wal: azure/P15}", D8S_V5).tier
+    assert tier.machine is None and tier.origin.vm_caps == ()
+
+
+def test_a_burst_of_both_is_not_held_to_the_machine_s_base() -> None:
+    """Where a window begins with credit, and the machine bursts too: its base would be too slow."""
+    text = "{type: azure/P15, burst: full, wal: azure/P30}"
+    assert emulated(text, D8S_V5).tier.machine is None
 
 
 def test_a_row_alone_has_no_log() -> None:
@@ -205,11 +227,16 @@ def test_the_vm_s_cap_is_of_both_disks_together() -> None:
     """A D8s_v5 lets 290 MB/s through: enough for a P30 of 200 and a log of 50, not of 100."""
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     for log, told in (
-        ("{iops: 9, throughput: 50MB/s}", ()),
-        ("azure/P10", ("throughput",)),
+        ("{iops: 9, throughput: 50MB/s}", []),
+        ("azure/P10", ["data's and WAL's disk together, throughput"]),
     ):
         tier = profile(log, cluster=cluster).tier
-        assert tuple(cap.split(":")[0] for cap in tier.origin.vm_caps) == told
+        assert [told_of(cap) for cap in tier.origin.vm_caps] == told
+
+
+def told_of(cap: str) -> str:
+    """What a sentence of a machine's limit is of."""
+    return cap.split(":")[0]
 
 
 def test_a_row_of_ones_own_may_stand_beside_a_providers() -> None:

@@ -18,7 +18,15 @@ from orchestrator import tier_catalog
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
-from orchestrator.tier import Burst, Gate, GateCheck, Limits, Tier
+from orchestrator.tier import (
+    BOTH_DISKS,
+    Burst,
+    Gate,
+    GateCheck,
+    Limits,
+    MachineLimits,
+    Tier,
+)
 from orchestrator.tiers.common.gate import expected, shared_limit, truth_gate
 from orchestrator.units import parse_bytes
 from tests import ROOT
@@ -371,6 +379,34 @@ def test_limits_of_all_disks_are_held_against_two_at_once(
     )
     disks = Disks((Volume("v", "", False),) * 2, {})
     world = fake_world(Log(), ROOT)
-    checks = list(shared_limit.checks(declared, disks, world, lambda *_: half))
+    checks = list(shared_limit.of_all_disks(declared, disks, world, lambda *_: half))
     assert [check.verdict for check in checks] == verdicts
     assert [check.quantity for check in checks] == ["shared_iops", "shared_bandwidth"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "together", "verdicts"),
+    [
+        (Limits(2_500, 150_000_000), 2_500, ["ok", "ok"]),
+        (Limits(2_500), 2_500, ["ok", "not reachable"]),
+        (Limits(2_500, 150_000_000), 3_000, [FASTER, "ok"]),  # each by itself
+        (Limits(3_500, 150_000_000), 3_000, ["not reachable", "ok"]),
+    ],
+)
+def test_a_machine_s_limit_is_held_against_the_disks_of_data_and_log(
+    machine: Limits, together: int, verdicts: list[str]
+) -> None:
+    """A data's disk of 1,000 IOPS beside a log's of 2,000, each with 100 MB/s."""
+    data = a_tier("a", "A", "emulated", 1_000, 100_000_000, 0.001, 0.001)
+    log = changed(data, iops=2_000)
+    tier = replace(data, wal=log, machine=MachineLimits("azure/D4", machine))
+    rate = machine.bytes_per_s or 200_000_000
+    half: Any = nullcontext(
+        HonestDisk(changed(data, iops=together // 2, bytes_per_s=rate // 2))
+    )
+    volume = Volume("v", "", False)
+    checked = [shared_limit.Checked(data, volume), shared_limit.Checked(log, volume)]
+    world = fake_world(Log(), ROOT)
+    checks = list(shared_limit.of_machine(tier, checked, world, lambda *_: half))
+    assert [check.verdict for check in checks] == verdicts
+    assert {check.disk for check in checks} == {BOTH_DISKS}

@@ -20,7 +20,15 @@ from orchestrator.analysis.telemetry.use import idle_disk
 from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, World
-from orchestrator.tier import LOG_DISK, Burst, Gate, GateCheck, Tier
+from orchestrator.tier import (
+    LOG_DISK,
+    Burst,
+    Gate,
+    GateCheck,
+    Limits,
+    MachineLimits,
+    Tier,
+)
 from orchestrator.tiers.common.emulated import log_disks, window_disks
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.emulated import EmulatedTier
@@ -31,7 +39,10 @@ from tests.tiers import a_tier, changed
 P30 = a_tier("log", "P30", "emulated", 5000, 200_000_000, 0.003, 0.002)
 P15 = a_tier("data", "P15", "emulated", 1100, 125_000_000, 0.003, 0.002)
 BOTH = replace(P15, wal=changed(P30, burst=Burst(9000, None, 30.0, 50.0)))
-LIMITS = {*limits_of(P15), *limits_of(BOTH.wal or P30)}
+LIMITS = {*limits_of(P15), *limits_of(BOTH.wal or P30)} | {
+    "shared_iops",
+    "shared_bytes_per_s",
+}
 TWO_NODES = NodesData((2**30, 2**30))
 DISKS = ("node-1", "node-2", "node-1-wal", "node-2-wal")
 
@@ -124,6 +135,35 @@ def test_limits_are_lifted_and_enforced_of_both(
         assert enforced(platform) == iops(data=1100, logs=5000)
         assert platform.enforced["node-1-wal"]["burst_start"] == 50
         assert "burst_start" not in platform.enforced["node-1"]
+
+
+ON_MACHINE = replace(BOTH, machine=MachineLimits("azure/D4", Limits(3000, 90_000_000)))
+
+
+def test_both_disks_of_a_node_share_what_its_machine_lets_through(
+    platform: Devices, world: World
+) -> None:
+    tier = EmulatedTier()
+    with tier.attached(ON_MACHINE, TWO_NODES, world) as disks:
+        shared = {
+            disk: limits["shared_iops"] for disk, limits in platform.enforced.items()
+        }
+        assert shared == dict.fromkeys(DISKS, 3000)
+        assert iops(data=1100, logs=5000) == enforced(platform)
+        files = {
+            _disk_of(spec.name): _shared_file(spec) for spec in platform.specs.values()
+        }
+        tier.lift(ON_MACHINE, disks, world)
+        assert platform.enforced["node-2-wal"]["shared_bytes_per_s"] == 0
+        tier.enforce(ON_MACHINE, disks, world)
+        assert platform.enforced["node-2-wal"]["shared_bytes_per_s"] == 90_000_000
+    assert files["node-1"] == files["node-1-wal"] != files["node-2"]
+    assert files["node-2"] == files["node-2-wal"]
+
+
+def _shared_file(spec: ContainerSpec) -> str:
+    """The file in which the disk keeps what it used of limits that it shares."""
+    return spec.command[spec.command.index("--shared") + 1]
 
 
 def test_a_lever_moves_the_disks_of_data_alone(platform: Devices, world: World) -> None:

@@ -192,7 +192,12 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
     times_pct: dict[facts.BottleneckCause, Sequence[float | None]] = {}
     times_pct["iops_cap"] = [iops]
     times_pct["bandwidth_cap"] = [bandwidth]
-    times_pct["vm_cap"] = [iops, bandwidth]
+    times_pct["vm_cap"] = [
+        iops,
+        bandwidth,
+        values.caps.time_at_machine_iops_cap_pct,
+        values.caps.time_at_machine_bandwidth_cap_pct,
+    ]
     times_pct["latency_bound"] = [waiting_pct(values)]
     times_pct["cpu_bound"] = [cpu, values.cpu.throttled_pct]
     times_pct["wal_disk_bound"] = [values.load.wal_disk_syncing_pct]

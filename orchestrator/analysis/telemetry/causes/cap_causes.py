@@ -87,6 +87,9 @@ def _cap_causes(
     for kind in _KINDS:
         is_shared = _is_at_shared_cap(kind, values)
         reached = _is_at_cap(kind, values, at_times_pct)
+        if not reached and _are_both_at_cap(kind, values, tier, at_times_pct):
+            yield _both_at_cap_of_machine(kind, values, tier, node)
+            continue
         if not reached and _is_held_back_by_machine(kind, values, at_times_pct):
             yield _machine_below_caps(kind, values, node)
             continue
@@ -108,6 +111,39 @@ def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> boo
     if at_times_pct is None:
         return (values.caps.of_cap_pct(kind.name) or 0.0) >= CAP_PCT
     return (values.caps.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
+
+
+def _are_both_at_cap(
+    kind: _Kind, values: Evidence, tier: Tier, at_times_pct: float | None
+) -> bool:
+    """Whether the disks of data and log together are held back by what their machine lets
+    through."""
+    if at_times_pct is None:
+        is_at_cap = (values.caps.of_machine_pct(kind.name) or 0.0) >= CAP_PCT
+    else:
+        is_at_cap = (values.caps.time_at_machine_pct(kind.name) or 0.0) >= at_times_pct
+    return (
+        tier.machine is not None
+        and is_at_cap
+        and cap_binding.binds(kind.name, values, tier)
+    )
+
+
+def _both_at_cap_of_machine(
+    kind: _Kind, values: Evidence, tier: Tier, node: str
+) -> Cause:
+    assert tier.machine is not None
+    together = percent(values.caps.of_machine_pct(kind.name))
+    limit = format_bytes_per_s(tier.machine.limits.bytes_per_s or 0)
+    if kind.name == "iops":
+        limit = f"{number(tier.machine.limits.iops)} IOPS"
+    waits = instead_of_idle(values, "each I/O")
+    text = (
+        f"The disks of {node} for data and WAL were together at {together} of the {limit} that "
+        f"their machine ({tier.machine.vm}) lets through{waits}. A larger machine would help; "
+        "faster disks would not."
+    )
+    return Cause("vm_cap", text + memory_too(values))
 
 
 def _is_held_back_by_machine(

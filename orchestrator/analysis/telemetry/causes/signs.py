@@ -19,13 +19,18 @@ def nearest_cap(values: Evidence) -> float:
         values.caps.bandwidth_of_cap_pct,
         values.shared.shared_iops_of_cap_pct,
         values.shared.shared_bandwidth_of_cap_pct,
+        values.caps.machine_iops_of_cap_pct,
+        values.caps.machine_bandwidth_of_cap_pct,
     )
 
 
 def at_a_cap_pct(values: Evidence) -> float:
     """Share of the seconds at the cap that binds most often."""
     return largest(
-        values.caps.time_at_iops_cap_pct, values.caps.time_at_bandwidth_cap_pct
+        values.caps.time_at_iops_cap_pct,
+        values.caps.time_at_bandwidth_cap_pct,
+        values.caps.time_at_machine_iops_cap_pct,
+        values.caps.time_at_machine_bandwidth_cap_pct,
     )
 
 

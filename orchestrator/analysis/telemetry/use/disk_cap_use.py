@@ -4,7 +4,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from orchestrator.analysis.telemetry.use.disk_seconds import (
     BASE_TOLERANCE,
     DISK_CAPS,
     DiskSeconds,
+    both_disks,
     demand,
     server_account,
 )
@@ -43,7 +44,9 @@ def against_caps(
 ) -> CapUse:
     """`disk`: of `of_node`, which follows burst credit from the first second on."""
     tier = record.profile.tier
-    log = wal_against_caps(tier.wal, rates, node, window)
+    log = with_machine(
+        wal_against_caps(tier.wal, rates, node, window), tier, rates, node, window
+    )
     measured = disk.within(window)
     if measured.is_empty:
         return log
@@ -52,7 +55,8 @@ def against_caps(
     shares = measured.shares()
     credit = _credit_use(tier, measured, end)
     fall = _fall(tier, measured)
-    return CapUse(
+    return replace(
+        log,
         iops_of_cap_pct=_median_pct(shares.get("iops")),
         time_at_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
         bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
@@ -63,8 +67,6 @@ def against_caps(
         iops_after_fall=fall.after,
         held_back_pct=_held_back_pct(begin, end),
         time_held_back_pct=_time_held_back_pct(rates, node, window),
-        wal_iops_of_cap_pct=log.wal_iops_of_cap_pct,
-        wal_bandwidth_of_cap_pct=log.wal_bandwidth_of_cap_pct,
     )
 
 
@@ -172,6 +174,26 @@ def wal_against_caps(
     iops_pct = _median_pct(shares.get("iops"))
     bandwidth_pct = _median_pct(shares.get("bandwidth"))
     return CapUse(wal_iops_of_cap_pct=iops_pct, wal_bandwidth_of_cap_pct=bandwidth_pct)
+
+
+def with_machine(
+    use: CapUse,
+    tier: Tier,
+    rates: Mapping[Key, Steps],
+    node: Node,
+    window: tuple[float, float],
+) -> CapUse:
+    """`use`, and how both disks of the node were used against what its machine lets through."""
+    if tier.machine is None or not node.wal_device:
+        return use
+    shares = both_disks(tier, tier.machine, rates, node.name).within(window).shares()
+    return replace(
+        use,
+        machine_iops_of_cap_pct=_median_pct(shares.get("iops")),
+        time_at_machine_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
+        machine_bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+        time_at_machine_bandwidth_cap_pct=_time_at_cap_pct(shares.get("bandwidth")),
+    )
 
 
 def _above_base(tier: Tier, disk: DiskSeconds) -> Array:

@@ -20,7 +20,7 @@ from orchestrator.analysis.telemetry.use.node_values import CapName
 from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
-from orchestrator.tier import Burst, Limits, Tier
+from orchestrator.tier import Burst, Limits, MachineLimits, Tier
 
 # Share of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
 AT_CAP = 0.95
@@ -127,6 +127,25 @@ def demand(
     if credits:
         credit_pct = np.minimum.reduce(credits)
     return DiskSeconds(counted.end_s, in_units, in_force, credit_pct)
+
+
+def both_disks(
+    tier: Tier, machine: MachineLimits, rates: Mapping[Key, Steps], node: str
+) -> DiskSeconds:
+    """The disks of a node's data and its log together, against what its machine lets through."""
+    data = demand(tier, rates, node)
+    log = demand(tier, rates, node, which="wal_")
+    end_s = np.intersect1d(data.end_s, log.end_s)
+    of_data = _at(np.isin(data.end_s, end_s), data.rates)
+    of_log = _at(np.isin(log.end_s, end_s), log.rates)
+    together: dict[CapName, Array] = {}
+    in_force: dict[CapName, Array] = {}
+    for cap in DISK_CAPS:
+        together[cap.name] = of_data[cap.name] + of_log[cap.name]
+        limit = cap.of(machine.limits)
+        if limit is not None:
+            in_force[cap.name] = np.full(end_s.size, float(limit))
+    return DiskSeconds(end_s, together, in_force, None)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,11 @@ class CapUse:
     # The WAL's own disk, of its tier's caps.
     wal_iops_of_cap_pct: float | None = None
     wal_bandwidth_of_cap_pct: float | None = None
+    # The disks of its data and its log together, of what their machine lets through.
+    machine_iops_of_cap_pct: float | None = None
+    time_at_machine_iops_cap_pct: float | None = None
+    machine_bandwidth_of_cap_pct: float | None = None
+    time_at_machine_bandwidth_cap_pct: float | None = None
 
     def of_cap_pct(self, cap: CapName) -> float | None:
         """How much of this cap of its own disk a node used."""
@@ -53,6 +58,17 @@ class CapUse:
         if cap == "iops":
             return self.time_at_iops_cap_pct
         return self.time_at_bandwidth_cap_pct
+
+    def of_machine_pct(self, cap: CapName) -> float | None:
+        """How much of its machine's cap both disks of a node used."""
+        if cap == "iops":
+            return self.machine_iops_of_cap_pct
+        return self.machine_bandwidth_of_cap_pct
+
+    def time_at_machine_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.time_at_machine_iops_cap_pct
+        return self.time_at_machine_bandwidth_cap_pct
 
 
 @dataclass(frozen=True)

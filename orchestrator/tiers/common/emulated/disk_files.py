@@ -38,7 +38,8 @@ class DiskFile:
     served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file system; with
     neither it is there. If `temporary`, it goes when its server ends, else it is kept. If
     `in_memory`, it is in the memory of its server's container, with all bytes of what it is a copy
-    of. If it `shares`, its disk has limits together with others of the folder that do."""
+    of. `shares_with`: its disk has limits together with others of the folder that have this name;
+    "": alone."""
 
     path: Path
     placement: str
@@ -46,7 +47,7 @@ class DiskFile:
     size_bytes: int | None = None
     temporary: bool = False
     in_memory: bool = False
-    shares: bool = False
+    shares_with: str = ""
 
 
 def places(tier: Tier, nodes: int, world: World) -> dict[Path, int]:
@@ -153,9 +154,9 @@ def served(file: DiskFile, world: World) -> str:
     return inside(file.path, world)
 
 
-def shared(world: World) -> str:
-    """The file in which the disks of a run keep what they have used of limits that all share."""
-    return inside(_disks(world) / f"{world.scope}.shared", world)
+def shared(shares_with: str, world: World) -> str:
+    """The file in which disks of a run keep what they have used of limits that they share."""
+    return inside(_disks(world) / f"{world.scope}-{shares_with}.shared", world)
 
 
 def account(file: DiskFile, world: World) -> Path | None:

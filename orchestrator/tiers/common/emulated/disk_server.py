@@ -206,8 +206,8 @@ def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
     if file.size_bytes is not None:
         yield from ("--bytes", str(file.size_bytes))
-    if file.shares:
-        yield from ("--shared", disk_files.shared(world))
+    if file.shares_with:
+        yield from ("--shared", disk_files.shared(file.shares_with, world))
     if file.temporary and not file.in_memory:
         yield from ("--temporary", "1")
 

@@ -40,7 +40,13 @@ def data_and_logs(tier: Tier, disks: Disks) -> tuple[ServedTier, ...]:
     for volume in disks.volumes:
         if volume.wal_server is not None and volume.wal_server.container:
             containers.append(volume.wal_server.container)
-    return (data, ServedTier(tier.wal, tuple(containers)))
+    return (data, ServedTier(as_served(tier.wal, tier), tuple(containers)))
+
+
+def as_served(wal: Tier, tier: Tier) -> Tier:
+    """The tier of the logs' disks, which share with those of `tier` what their machine lets
+    through."""
+    return replace(wal, machine=tier.machine)
 
 
 def log_of(volume: Volume) -> Volume:

@@ -5,7 +5,7 @@ Rates are in 1/s and bytes/s, latencies in µs, a bucket's start in %; 0 is no l
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator.tier import Tier
+from orchestrator.tier import Limits, Tier
 from orchestrator.tier.slow_disk import SlowDisk
 
 BASES = ("iops", "bytes_per_s")
@@ -47,7 +47,7 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         "read_latency_us": round(read_us),
         "write_latency_us": round(write_us),
     }
-    shared = tier.shared
+    shared = shared_with_others(tier)
     if shared is not None:
         limits["shared_iops"] = shared.iops or 0
         limits["shared_bytes_per_s"] = shared.bytes_per_s or 0
@@ -60,6 +60,17 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         limits["slow_dwell_s"] = epochs.slow_dwell_s
         limits["good_dwell_s"] = epochs.good_dwell_s
     return limits
+
+
+def shared_with_others(tier: Tier) -> Limits | None:
+    """What the tier's disks have together with others: of all nodes, or of their machine.
+
+    None if each has its limits alone.
+    """
+    # A profile has one of both: `shared_limit` goes with no log's disk.
+    if tier.machine is not None:
+        return tier.machine.limits
+    return tier.shared
 
 
 def _burst_limits(tier: Tier) -> dict[str, int | float]:
@@ -80,7 +91,7 @@ def _burst_limits(tier: Tier) -> dict[str, int | float]:
 def liftable(tier: Tier) -> tuple[str, ...]:
     """The limits that are lifted while nothing is measured."""
     names = [*BASES, *PEAKS]
-    if tier.shared:
+    if shared_with_others(tier):
         names += _SHARED
     names += constant_latencies(tier)
     return tuple(names)

@@ -1,24 +1,57 @@
 """Whether a limit that disks have together holds for two of them that work at once."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from orchestrator import facts, parts, powers
+from orchestrator.model import Volume
 from orchestrator.system import at_once
-from orchestrator.tier import GateCheck, Tier
+from orchestrator.tier import BOTH_DISKS, GateCheck, Limits, Tier
 from orchestrator.tiers.common.gate import expected, fio_jobs
 
 # They begin and end some 0.1 s apart, in which one has all by itself.
 _SETTINGS = {"SIZE": "64m", "RAMP": "1s", "RUNTIME": "4s"}
 _TOLERANCE_PCT = 5.0
-_SIZES: tuple[tuple[facts.GateQuantity, str, int], ...] = (
-    ("shared_iops", "IOPS, 4 KiB random read", 4096),
-    ("shared_bandwidth", "bandwidth, 256 KiB random read", 262_144),
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One of the disks that are read at once, and the tier whose limits it has alone."""
+
+    tier: Tier
+    volume: Volume
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """Random reads of one size, whose rate is held against a limit of all disks."""
+
+    quantity: facts.GateQuantity
+    title: str
+    block_bytes: int
+
+    @property
+    def unit(self) -> str:
+        if self.quantity == "shared_iops":
+            return "1/s"
+        return "bytes/s"
+
+    def in_unit(self, per_s: float) -> float:
+        """So many of these reads a second, in the unit of the limit."""
+        if self.quantity == "shared_iops":
+            return per_s
+        return per_s * self.block_bytes
+
+
+_SIZES = (
+    _Reads("shared_iops", "IOPS, 4 KiB random read", 4096),
+    _Reads("shared_bandwidth", "bandwidth, 256 KiB random read", 262_144),
 )
 
 
-def checks(
+def of_all_disks(
     tier: Tier,
     disks: parts.Disks,
     world: powers.World,
@@ -27,63 +60,94 @@ def checks(
     """Reads from all `disks` at once, as deep as their caps need. GateError if fio cannot run."""
     if tier.shared is None:
         return
+    checked = [Checked(tier, volume) for volume in disks.volumes]
+    yield from _checks(tier.shared, checked, world, start)
+
+
+def of_machine(
+    tier: Tier,
+    checked: Sequence[Checked],
+    world: powers.World,
+    start: fio_jobs.StartFio = fio_jobs.fio_on,
+) -> Iterator[GateCheck]:
+    """Reads from the disks of a node's data and log at once, held against what the machine lets
+    through. GateError if fio cannot run."""
+    if tier.machine is None:
+        return
+    for check in _checks(tier.machine.limits, checked, world, start):
+        yield replace(check, disk=BOTH_DISKS)
+
+
+def _checks(
+    together: Limits,
+    checked: Sequence[Checked],
+    world: powers.World,
+    start: fio_jobs.StartFio,
+) -> Iterator[GateCheck]:
     with ExitStack() as up:
-        fios: list[fio_jobs.FioContainer] = []
-        for number, volume in enumerate(disks.volumes, start=1):
+        fios: list[_Fio] = []
+        for number, disk in enumerate(checked, start=1):
             # Each fio runs in a container, and two cannot have one name.
             apart = replace(world, scope=f"{world.scope}-{number}")
-            fios.append(up.enter_context(start(volume, apart)))
-        at_once.each(lambda fio: fio.run("prepare", _SETTINGS), fios)
-        for quantity, title, block_bytes in _SIZES:
-            world.progress.step(f"disk check of {tier.name}: {len(fios)} disks at once")
-            per_s = _reads_per_s(tier, fios, block_bytes)
-            limit = f"{title}, {len(fios)} disks at once"
-            yield _check(tier, quantity, limit, len(fios), per_s, block_bytes)
+            fio = up.enter_context(start(disk.volume, apart))
+            fios.append(_Fio(disk.tier, fio))
+        at_once.each(lambda of_disk: of_disk.fio.run("prepare", _SETTINGS), fios)
+        name = checked[0].tier.name
+        for reads in _SIZES:
+            world.progress.step(f"disk check of {name}: {len(fios)} disks at once")
+            yield _check(together, checked, reads, _reads_per_s(reads, fios))
 
 
-def _reads_per_s(
-    tier: Tier, fios: Sequence[fio_jobs.FioContainer], block_bytes: int
-) -> float:
-    """How many random reads of this size all disks take a second together."""
-    # Each as deep as its own cap needs: together they then ask for more than the shared limit lets.
-    depth = expected.depth(tier, block_bytes)
-    settings = {**_SETTINGS, **fio_jobs.random_reads(depth, block_bytes)}
-    jobs_of_all = at_once.each(lambda fio: fio.run("depth", settings), fios)
-    bytes_per_s = sum(fio_jobs.bytes_per_s(jobs[0]) for jobs in jobs_of_all)
-    return bytes_per_s / block_bytes
+@dataclass(frozen=True)
+class _Fio:
+    tier: Tier
+    fio: fio_jobs.FioContainer
+
+    def reads_per_s(self, reads: _Reads) -> float:
+        """How many of these reads the disk takes a second."""
+        # As deep as its own cap needs: all ask for more together than their shared limit lets.
+        depth = expected.depth(self.tier, reads.block_bytes)
+        job = fio_jobs.random_reads(depth, reads.block_bytes)
+        (cell,) = self.fio.run("depth", {**_SETTINGS, **job})
+        return fio_jobs.bytes_per_s(cell) / reads.block_bytes
+
+
+def _reads_per_s(reads: _Reads, fios: Sequence[_Fio]) -> float:
+    """How many of these reads all disks take a second together."""
+    return sum(at_once.each(lambda of_disk: of_disk.reads_per_s(reads), fios))
 
 
 def _check(
-    tier: Tier,
-    quantity: facts.GateQuantity,
-    limit: str,
-    disks: int,
-    per_s: float,
-    block_bytes: int,
+    together: Limits, checked: Sequence[Checked], reads: _Reads, per_s: float
 ) -> GateCheck:
     """What the disks reached together, held against their shared limit, if their own let them."""
-    unit = "bytes/s"
-    factor = block_bytes
-    if quantity == "shared_iops":
-        unit = "1/s"
-        factor = 1
-    cap_per_s = expected.cap_per_s(_as_shared(tier), block_bytes)
+    first = checked[0].tier
+    # A large I/O counts as several towards the shared limit too, in the disks' own unit.
+    as_one = replace(together, io_unit_bytes=first.limits.io_unit_bytes)
+    cap_per_s = expected.cap_per_s(replace(first, limits=as_one), reads.block_bytes)
     declared = None
     if cap_per_s is not None:
-        declared = cap_per_s * factor
+        declared = reads.in_unit(cap_per_s)
     check = expected.judged(
-        quantity, limit, unit, declared, per_s * factor, _TOLERANCE_PCT
+        reads.quantity,
+        f"{reads.title}, {len(checked)} disks at once",
+        reads.unit,
+        declared,
+        reads.in_unit(per_s),
+        _TOLERANCE_PCT,
     )
-    disk_per_s = expected.cap_per_s(tier, block_bytes)
     # Two slow disks may not reach what a hundred share. Then the sum says nothing of the limit.
-    if cap_per_s and disk_per_s and disks * disk_per_s < cap_per_s:
+    if cap_per_s and _alone_per_s(checked, reads) < cap_per_s:
         return replace(check, tolerance_pct=None, verdict="not reachable")
     return check
 
 
-def _as_shared(tier: Tier) -> Tier:
-    """The tier as if the limits that its disks have together were those of one."""
-    assert tier.shared is not None
-    # A large I/O counts as several towards the shared limit too, in the disk's own unit.
-    limits = replace(tier.shared, io_unit_bytes=tier.limits.io_unit_bytes)
-    return replace(tier, limits=limits)
+def _alone_per_s(checked: Sequence[Checked], reads: _Reads) -> float:
+    """What the disks' own caps let through together; without end if one of them has none."""
+    total_per_s = 0.0
+    for disk in checked:
+        cap_per_s = expected.cap_per_s(disk.tier, reads.block_bytes)
+        if not cap_per_s:
+            return math.inf
+        total_per_s += cap_per_s
+    return total_per_s
