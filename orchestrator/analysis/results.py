@@ -16,7 +16,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from orchestrator import metrics, model, tier, units
 from orchestrator.analysis.conclusions import Prediction
@@ -114,6 +114,30 @@ class Verified:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """What became of a planned run that left no figures that count, and why."""
+
+    fate: Literal["excluded", "not carried out", "failed", "interrupted"]
+    why: str = ""
+
+    @property
+    def label(self) -> str:
+        """For a cell of a table: `interrupted: node-1 stopped answering`."""
+        if not self.why:
+            return self.fate
+        return f"{self.fate}: {self.why}"
+
+    def predicate(self, runs: int = 1) -> str:
+        """What a sentence says of so many runs: `were interrupted: node-1 stopped answering`."""
+        # A run fails by itself; all else is done to it.
+        if self.fate == "failed":
+            return self.label
+        if runs == 1:
+            return f"was {self.label}"
+        return f"were {self.label}"
+
+
+@dataclass(frozen=True)
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
@@ -174,21 +198,18 @@ class Results:
                 by_cell.setdefault((run.profile, run.workload), []).append(data)
         return by_cell
 
-    def lost(self, run: Run) -> str:
-        """What became of a planned run without figures that count: `failed: no space left`, `was
-        not carried out`; empty if it left some."""
+    def loss(self, run: Run) -> Loss | None:
+        """Why a planned run left no figures that count; None if it left some."""
         doubts = self.excluded.get(run.number)
         if doubts:
-            return f"was excluded: {doubts[0].kind}: {doubts[0].text}"
+            return Loss("excluded", f"{doubts[0].kind}: {doubts[0].text}")
         if run.number not in self.by_number:
-            return "was not carried out"
+            return Loss("not carried out")
         record = self.by_number[run.number].record
         if record.outcome == "done":
-            return ""
+            return None
         why = (record.failure or "no reason was recorded").strip().rstrip(".")
-        if record.outcome == "failed":
-            return f"failed: {why}"
-        return f"was {record.outcome}: {why}"
+        return Loss(record.outcome, why)
 
 
 # ------------------------------------------------------------------ picking

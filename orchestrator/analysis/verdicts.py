@@ -142,9 +142,14 @@ def missing(campaign: results.Results) -> tuple[str, ...]:
     """Planned cells without any finished run that counts, each with what became of its runs."""
     texts: list[str] = []
     for cell in results.cells(campaign):
-        if cell.missing:
-            fates = [f"run {run.number} {campaign.lost(run)}" for run in cell.planned]
-            texts.append(f"{cell.title}: {cell.without_figures} ({'; '.join(fates)})")
+        if not cell.missing:
+            continue
+        fates: list[str] = []
+        for run in cell.planned:
+            loss = campaign.loss(run)
+            if loss is not None:
+                fates.append(f"run {run.number} {loss.predicate()}")
+        texts.append(f"{cell.title}: {cell.without_figures} ({'; '.join(fates)})")
     return tuple(texts)
 
 

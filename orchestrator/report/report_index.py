@@ -218,7 +218,7 @@ class ReportIndex:
         """The tiers of which at least one run counts."""
         with_figures: set[str] = set()
         for run in self.campaign.plan.runs:
-            if not self.campaign.lost(run):
+            if self.campaign.loss(run) is None:
                 with_figures.add(run.profile)
         return tuple(tier for tier in self.tiers if tier in with_figures)
 

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.brief_reasons import (
-    settled_by,
-)
+from orchestrator.analysis.answers.brief_reasons import settled_by
 from orchestrator.analysis.answers.record import (
     Answer,
     PartAnswer,
@@ -20,6 +18,7 @@ _OPEN: Mapping[ProofWord, str] = {
     "not compared": "not compared",
     "not judged": "not judged",
 }
+_PROVEN: tuple[ProofWord, ...] = ("proven", "proven, cheaper open")
 
 
 def how_sure(asked: Asked, answer: Answer) -> str:
@@ -74,7 +73,7 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     for part in parts:
         is_missed = asked.is_met_by_none(part.subject)
         # It is a proof too that every tier misses the SLO.
-        if is_missed or part.proof.startswith("proven"):
+        if is_missed or part.proof in _PROVEN:
             proven.append(part.subject)
     if not proven:
         return

@@ -1,11 +1,10 @@
 """Planned runs that left no figures that count, in sentences. Pure."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers.phrases import closed, ranges
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Loss, Results
 from orchestrator.model import Run
 
 _CELLS_NAMED = 3  # more are counted
@@ -13,18 +12,18 @@ _CELLS_NAMED = 3  # more are counted
 
 def losses(campaign: Results, runs: Iterable[Run]) -> tuple[str, ...]:
     """A sentence for each reason, with the runs that were lost by it."""
-    runs_by_reason: dict[str, list[Run]] = {}
+    runs_by_loss: dict[Loss, list[Run]] = {}
     for run in runs:
-        reason = campaign.lost(run)
-        if reason:
-            runs_by_reason.setdefault(reason, []).append(run)
+        loss = campaign.loss(run)
+        if loss is not None:
+            runs_by_loss.setdefault(loss, []).append(run)
     sentences: list[str] = []
-    for reason, lost in runs_by_reason.items():
-        sentences.append(_lost(lost, reason))
+    for loss, lost_runs in runs_by_loss.items():
+        sentences.append(loss_in_words(lost_runs, loss))
     return tuple(sentences)
 
 
-def _lost(runs: Sequence[Run], reason: str) -> str:
+def loss_in_words(runs: Sequence[Run], loss: Loss) -> str:
     """`Runs 2, 11 (premium × insert) were not carried out.`"""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     # All that was planned is lost if a machine dies: their names would fill the page.
@@ -32,6 +31,7 @@ def _lost(runs: Sequence[Run], reason: str) -> str:
     if len(cells) <= _CELLS_NAMED:
         where = ", ".join(cells)
     numbers = ranges(run.number for run in runs)
+    subject = "Runs"
     if len(runs) == 1:
-        return closed(f"Run {numbers} ({where}) {reason}")
-    return closed(f"Runs {numbers} ({where}) {re.sub('^was', 'were', reason)}")
+        subject = "Run"
+    return closed(f"{subject} {numbers} ({where}) {loss.predicate(len(runs))}")

@@ -150,7 +150,7 @@ def _tally(asked: Asked) -> Tally:
     settled = [d for d in asked.verdict.deltas if d.verdict != "inconclusive"]
     planned = asked.campaign.plan.runs
     # The plan is what counts: runs that were never carried out are lost too.
-    lost = [run for run in planned if asked.campaign.lost(run)]
+    lost = [run for run in planned if asked.campaign.loss(run)]
     failed = [run for run in asked.campaign.runs if run.record.outcome != "done"]
     return Tally(
         workloads=len(asked.subjects),

@@ -63,15 +63,16 @@ def _prices(answer: Answer) -> str:
 
 def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
     """Which tier is named at the last value of a factor, and for what was not varied."""
-    varied = {workload.workload for workload in asked.verdict.varied}
-    varied |= {workload.workload for workload in asked.verdict.sweeps}
+    # The loads of a sweep are decided together, by the name of the workload alone.
+    varied = {sweep.workload for sweep in asked.verdict.sweeps}
     last_values: dict[str, str] = {}
-    for workload in asked.verdict.varied:
-        last_values[workload.workloads[-1]] = workload.values[-1]
+    for factor in asked.verdict.varied:
+        varied.update(factor.workloads)
+        last_values[factor.workloads[-1]] = factor.values[-1]
     for part in answer.parts:
-        # A workload at a value has the name of the varied one, and more behind it.
-        is_varied = any(part.subject.startswith(name) for name in varied)
-        if part.tier is not None and not is_varied:
+        if part.tier is None:
+            continue
+        if part.subject not in varied:
             yield f"{part.tier} is enough for {part.subject}"
-        if part.tier is not None and part.subject in last_values:
+        elif part.subject in last_values:
             yield f"{part.tier} is enough at {last_values[part.subject]}"

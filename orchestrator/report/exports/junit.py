@@ -115,9 +115,8 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
     took_s = 0.0
     if figures.span_s is not None:
         took_s = figures.span_s[1] - figures.span_s[0]
-    # "was interrupted", as a sentence about the run has it.
-    loss = index.campaign.lost(run).removeprefix("was ")
-    if not loss:
+    loss = index.campaign.loss(run)
+    if loss is None:
         count = f"{len(figures.figures)} figures"
         kinds = kinds_of_doubts(index.verdict, run)
         if kinds:
@@ -128,7 +127,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
     # A run that was never begun did not fail: CI shows it as skipped.
     if figures.outcome == MISSING:
         outcome = "skipped"
-    return _Case("runs", name, outcome, figures.outcome, loss, took_s)
+    return _Case("runs", name, outcome, figures.outcome, loss.label, took_s)
 
 
 def _comparison(delta: conclusions.Delta) -> _Case:

@@ -199,8 +199,10 @@ def analyze(campaign: results.Results) -> str:
 
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
-    # `was interrupted` is for a sentence; the cell says `interrupted`.
-    loss = index.campaign.lost(run).removeprefix("was ")
+    outcome = Cell("done")
+    loss = index.campaign.loss(run)
+    if loss is not None:
+        outcome = Cell(loss.label, missing=True)
     # Relative, so that the link holds wherever the folder is copied to.
     files = Cell("none")
     if data is not None:
@@ -211,7 +213,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     row["Workload"] = run.workload
     row["Repetition"] = str(run.repetition)
     row["Measured from"] = _begin(index.campaign, data)
-    row["Outcome"] = Cell(loss or "done", missing=bool(loss))
+    row["Outcome"] = outcome
     row["Files"] = files
     return row
 

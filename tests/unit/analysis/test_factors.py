@@ -276,3 +276,19 @@ def test_a_stage_that_is_taken_away_may_change_what_follows_from_it_alone() -> N
 
     assert steps(without="network", client="beside") == {"better"}
     assert steps(without="network", client="beside", nodes=5) == {"inconclusive"}
+
+
+# ------------------------------------------------------------------ the answer in short
+
+
+def test_a_workload_is_not_taken_for_varied_because_its_name_begins_alike() -> None:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        return loads.closed(run, 1000.0, 0.01)
+
+    # Its name begins with the name of the one that is varied.
+    not_varied = replace(loads.a_load(), name="point-select-20")
+    workloads = [*loads.varied("data=10,20 tables"), not_varied]
+    answer = judge(loads.build(workloads, figures)).answer
+    assert answer is not None
+    assert "premium is enough for point-select-20" in answer.brief.why
+    assert "premium is enough at 20 tables" in answer.brief.why
