@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.figure_pairs import Pair
-from orchestrator.analysis.results import Key
+from orchestrator.analysis.metric_values import Key
 from orchestrator.analysis.statistics import (
     many_tests,
     repetitions_needed,

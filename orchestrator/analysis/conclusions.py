@@ -2,14 +2,12 @@
 
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Literal
 
-from orchestrator import facts, metrics, model
-from orchestrator.analysis.answers.record import Answer, MonthlyPrice
+from orchestrator import facts, model
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -381,53 +379,3 @@ class Verdict:
     cluster: ClusterDecision | None = None  # None with one workload or one tier
     varied: tuple[VariedWorkload, ...] = ()
     answer: Answer | None = None  # what all of it says of what to buy
-
-
-# ------------------------------------------------------------------ predictions, beside a verdict
-
-T90 = NormalDist().inv_cdf(0.95)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A predicted figure. low, high: the interval that holds it with a probability of 90 %."""
-
-    value: float
-    low: float
-    high: float
-
-    def chance(self, objective: model.Objective) -> float:
-        """The chance that the clause is met, if the logarithm has a normal distribution."""
-        # Each end of the interval of 90 % is T90 standard deviations from the middle.
-        sd = math.log(self.high / self.low) / 2 / T90
-        below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        if metrics.METRICS[objective.metric].direction == "lower":
-            return below
-        return 1 - below
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a tier is predicted to do.
-
-    upwards: whether it is faster than the tier that was measured.
-    figures: the metrics that can be told, by their names.
-    monthly_cost: of the disks of all nodes, and of their machines, if `machine` names their type.
-    price: the same, with the number of nodes and where it was read.
-    chance: that the SLO is met: that of its least likely clause.
-    run: the run that the prediction rests on. doubts: what limits that run, and so the chance.
-    measured: the figures of the tier itself, where it was measured too.
-    """
-
-    tier: str
-    upwards: bool
-    limit: facts.BottleneckCause
-    figures: Mapping[str, Estimate]
-    monthly_cost: float | None
-    currency: str
-    chance: float | None = None
-    run: str = ""
-    measured: Mapping[str, float] = field(default_factory=dict)
-    machine: str = ""
-    price: MonthlyPrice | None = None
-    doubts: tuple[str, ...] = ()

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from orchestrator import metrics
 from orchestrator.analysis.figures import slowed
+from orchestrator.analysis.metric_values import Key, Measured, sound
 from orchestrator.analysis.overload import LatencyOutcome
-from orchestrator.analysis.results import Key, Measured, RunData, sound
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import looks, stats
 
 # Metrics that are compared. New-Order is the only one of TPC-C's types here, the one that the

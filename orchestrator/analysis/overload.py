@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Literal, Self
 
 from orchestrator import metrics
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.model import Record
@@ -22,8 +22,8 @@ PER_THREAD = 2  # transactions that a thread may owe without being behind
 
 def grew(record: Record) -> tuple[float, float] | None:
     """Offered and served (1/s), if the queue grew by more than BEHIND and PER_THREAD; else None."""
-    offered_per_s = results.value_of(record, "offered_per_s")
-    served_per_s = results.value_of(record, "served_per_s")
+    offered_per_s = metric_values.value_of(record, "offered_per_s")
+    served_per_s = metric_values.value_of(record, "served_per_s")
     if offered_per_s is None or served_per_s is None:
         return None
     load = record.workload
@@ -206,7 +206,7 @@ _STATES: Mapping[State, str] = {
 
 def _mean(runs: Sequence[results.RunData], metric: str) -> float | None:
     """The mean of the runs that have the figure; None if none has it."""
-    values = [results.value_of(run.record, metric) for run in runs]
+    values = [metric_values.value_of(run.record, metric) for run in runs]
     rates = [value for value in values if value is not None]
     if rates:
         return fmean(rates)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Iterator,
     Mapping,
@@ -18,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from orchestrator import metrics, model, tier, units
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator import model, tier
 from orchestrator.analysis.doubts import validity
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.design.factors import is_of_others
 from orchestrator.facts import (
@@ -31,10 +29,8 @@ from orchestrator.facts import (
     NoteKind,
     group,
 )
-from orchestrator.metrics import DELIVERY, NEW_ORDER
 from orchestrator.model import (
     Measurement,
-    Node,
     Phase,
     Plan,
     Profile,
@@ -52,10 +48,8 @@ if TYPE_CHECKING:
 
 # Notes on the campaign's own files: one is passed over, or is read although it was changed.
 ABOUT_FILES: tuple[NoteKind, ...] = ("left out", "changed file")
-Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
 _FULL_SCALES = ("study", "study-20")  # scales with the sizes of the published study
-Measured = Mapping[Key, Measurement]
 
 
 @dataclass(frozen=True)
@@ -139,12 +133,19 @@ class Loss:
 
 @dataclass(frozen=True)
 class Results:
-    """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
-    of a run that has not finished → the figures of the points that it has measured. `checksum`: of
-    its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked.
-    `later_fingerprints`: of each part that `resume` went on with; empty if it left none.
-    `verified`: None if that was not kept. `changed_files`: those that are not as they were written,
-    as paths in the folder."""
+    """One results folder, loaded.
+
+    name: of the campaign.
+    fingerprint: the machine and programs that began it. later_fingerprints: of each part that
+        `resume` went on with; empty if it left none.
+    runs: those that left a record, whatever became of them.
+    gates: all truth gates, in the order of time.
+    so_far: number of a run that has not finished → the figures of the points measured by now.
+    checksum: of its files (`store.checksum`), or empty.
+    predictions: of other tiers, if that was asked.
+    verified: None if that was not kept.
+    changed_files: those that are not as they were written, as paths in the folder.
+    """
 
     name: str
     plan: Plan
@@ -212,7 +213,7 @@ class Results:
         return Loss(record.outcome, why)
 
 
-# ------------------------------------------------------------------ picking
+# ------------------------------------------------------------------ runs by cell
 
 
 def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, ...]:
@@ -267,21 +268,7 @@ def _cell(campaign: Results, profile: Profile, workload: Workload) -> CellRuns:
     )
 
 
-def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
-    """When the first run began and the last one ended, in Unix seconds; None if no run began."""
-    phases = _phases(runs)
-    if not phases:
-        return None
-    begin_s = min(phase.start_s for phase in phases)
-    end_s = max(phase.end_s for phase in phases)
-    return begin_s, end_s
-
-
-def _phases(runs: Iterable[RunData]) -> list[Phase]:
-    phases: list[Phase] = []
-    for run in runs:
-        phases += run.record.phases
-    return phases
+# ------------------------------------------------------------------ when it was measured
 
 
 def began_s(campaign: Results) -> float | None:
@@ -292,12 +279,34 @@ def began_s(campaign: Results) -> float | None:
     return None
 
 
-def machine_cpus(campaign: Results) -> float | None:
-    """Cores of the machine that ran the campaign, from its fingerprint."""
-    cpus = group(campaign.fingerprint, "host").get("cpus")
-    if isinstance(cpus, (int, float)) and cpus > 0:
-        return float(cpus)
+def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
+    """When the first run began and the last one ended, in Unix seconds; None if no run began."""
+    phases = _phases(runs)
+    if not phases:
+        return None
+    begin_s = min(phase.start_s for phase in phases)
+    end_s = max(phase.end_s for phase in phases)
+    return begin_s, end_s
+
+
+def measuring_pct(campaign: Results) -> float | None:
+    """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
+    against all from the first run's begin to the last one's end. None if no run came that far."""
+    useful_s = 0.0
+    for phase in _phases(campaign.runs):
+        if phase.name in ("warm-up", "measure"):
+            useful_s += phase.duration_s
+    begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
+    if useful_s and end_s > begin_s:
+        return 100 * useful_s / (end_s - begin_s)
     return None
+
+
+def _phases(runs: Iterable[RunData]) -> list[Phase]:
+    phases: list[Phase] = []
+    for run in runs:
+        phases += run.record.phases
+    return phases
 
 
 def measured_window(record: Record) -> tuple[float, float] | None:
@@ -315,17 +324,24 @@ def measured_s(record: Record) -> float:
     return min(end_s - start_s, record.workload.measure_s)
 
 
-def measuring_pct(campaign: Results) -> float | None:
-    """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
-    against all from the first run's begin to the last one's end. None if no run came that far."""
-    useful_s = 0.0
-    for phase in _phases(campaign.runs):
-        if phase.name in ("warm-up", "measure"):
-            useful_s += phase.duration_s
-    begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
-    if useful_s and end_s > begin_s:
-        return 100 * useful_s / (end_s - begin_s)
+# ------------------------------------------------------------------ what else was recorded
+
+
+def machine_cpus(campaign: Results) -> float | None:
+    """Cores of the machine that ran the campaign, from its fingerprint."""
+    cpus = group(campaign.fingerprint, "host").get("cpus")
+    if isinstance(cpus, (int, float)) and cpus > 0:
+        return float(cpus)
     return None
+
+
+def left_out(campaign: Results) -> tuple[str, ...]:
+    """Files that are passed over, and those that were changed, a phrase each."""
+    texts: list[str] = []
+    for note in campaign.plan.notes:
+        if note.kind in ABOUT_FILES:
+            texts.append(note.text)
+    return tuple(texts)
 
 
 def database(record: Record) -> DatabaseFacts:
@@ -351,158 +367,3 @@ def identity(record: Record) -> IdentityFacts:
 def is_existing(record: Record) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
     return is_of_others(record.profile.cluster)
-
-
-def left_out(campaign: Results) -> tuple[str, ...]:
-    """Files that are passed over, and those that were changed, a phrase each."""
-    texts: list[str] = []
-    for note in campaign.plan.notes:
-        if note.kind in ABOUT_FILES:
-            texts.append(note.text)
-    return tuple(texts)
-
-
-def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
-    """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
-    for measurement in record.measurements:
-        if measurement.metric == metric and measurement.scope == scope:
-            if math.isfinite(measurement.value):
-                return measurement.value
-            return None
-    return None
-
-
-# Metrics that count as throughput; for bulk work the bytes of its rows.
-RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
-
-
-def rate_of(runs: Sequence[RunData]) -> str:
-    """The first of `RATES` that runs have."""
-    for rate in RATES:
-        if any(value_of(run.record, rate) for run in runs):
-            return rate
-    return RATES[-1]
-
-
-def failed_pct(record: Record) -> float | None:
-    """Failed transactions in % of those tried; None where failures were not counted."""
-    failed = value_of(record, "failures")
-    done = value_of(record, "transactions")
-    if failed is None or done is None:
-        return None
-    if failed:
-        return 100 * failed / (done + failed)
-    return 0.0
-
-
-def sound(measurements: Sequence[Measurement]) -> dict[Key, Measurement]:
-    """A run's measurements by metric and scope, without those that are not a number and without
-    percentiles that have fewer than ten transactions beyond them."""
-    finite: dict[Key, Measurement] = {}
-    for measurement in measurements:
-        if math.isfinite(measurement.value):
-            finite[measurement.metric, measurement.scope] = measurement
-    # A percentile of too few transactions is one or two outliers, and no figure to judge by.
-    return {
-        key: measurement
-        for key, measurement in finite.items()
-        if not _has_too_few(key, finite)
-    }
-
-
-def _has_too_few(key: Key, measured: Measured) -> bool:
-    """Whether it is a percentile of too few transactions, where these were counted."""
-    metric, scope = key
-    transactions = measured.get(("transactions", scope))
-    if metric not in metrics.PERCENTILES or transactions is None:
-        return False
-    needed = stats.percentile_min_count(metrics.PERCENTILES[metric])
-    return transactions.value < needed
-
-
-def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
-    """A metric's sound values above zero (failed shares: or zero), one per run or none at all."""
-    values: list[float] = []
-    for run in runs:
-        value = _sound_value(run.record, key)
-        # A choice would be made if the runs that lack it were left out: slow ones lack it first.
-        if value is None:
-            return ()
-        values.append(value)
-    return tuple(values)
-
-
-def _sound_value(record: Record, key: Key) -> float | None:
-    metric, _ = key
-    if metric == "failed_pct":
-        return failed_pct(record)
-    measurement = sound(record.measurements).get(key)
-    if measurement is not None and measurement.value > 0:
-        return measurement.value
-    return None
-
-
-def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
-    """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
-    repetitions = [{run.record.run.repetition for run in runs} for runs in sides]
-    common = set.intersection(*repetitions)
-    return tuple(_runs_of_repetitions(runs, common) for runs in sides)
-
-
-def _runs_of_repetitions(
-    runs: Sequence[RunData], numbers: Collection[int]
-) -> list[RunData]:
-    return [run for run in runs if run.record.run.repetition in numbers]
-
-
-def objective_values(
-    runs: Sequence[RunData], objective: model.Objective
-) -> tuple[float, ...]:
-    """The values of a clause of an SLO. `whole` says which runs have one.
-
-    The average of all types together leaves out TPC-C's Delivery, as percentiles do.
-    """
-    key = objective.metric, objective.scope
-    values = whole(runs, key)
-    # The average leaves Delivery out as percentiles do: it is 4 % of the mix with tenfold work.
-    if key != ("latency_avg_s", "all"):
-        return values
-    pairs = zip(runs, values, strict=False)
-    return tuple(_without_delivery(run.record, value) for run, value in pairs)
-
-
-def _without_delivery(record: Record, average_s: float) -> float:
-    """The average latency without Delivery, made of each type's average and number."""
-    if value_of(record, "transactions", NEW_ORDER) is None:
-        return average_s
-    transactions = value_of(record, "transactions")
-    deliveries = value_of(record, "transactions", DELIVERY)
-    delivery_s = value_of(record, "latency_avg_s", DELIVERY)
-    if not transactions or not deliveries or delivery_s is None:
-        return average_s
-    others = transactions - deliveries
-    if others <= 0:
-        return average_s
-    return (average_s * transactions - delivery_s * deliveries) / others
-
-
-def database_nodes(nodes: Iterable[Node]) -> list[Node]:
-    return [node for node in nodes if node.role == "database"]
-
-
-def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
-    """The database nodes by disk; a node whose device is not known has one of its own."""
-    return units.gathered((_disk(node), node) for node in database_nodes(nodes))
-
-
-def _disk(node: Node) -> tuple[str, ...]:
-    device = node.device or node.sources.get(model.DISK_DEVICE)
-    if device:
-        return (place(node), device)
-    # Three parts, so that it is no disk of any place.
-    return ("", "node", node.name)
-
-
-def place(node: Node) -> str:
-    """Its machine, or what counts for it: devices of one name in one place are one disk."""
-    return node.sources.get(model.NODE_EXPORTER) or node.machine

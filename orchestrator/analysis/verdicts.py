@@ -8,6 +8,7 @@ from orchestrator.analysis import (
     comparisons,
     conclusions,
     figure_pairs,
+    metric_values,
     overload,
     results,
 )
@@ -92,7 +93,7 @@ def cells(campaign: results.Results) -> tuple[CellSummary, ...]:
     cpus = results.machine_cpus(campaign)
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
-        runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
+        runs = [metric_values.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
         summaries += sorted(metrics, key=_place)
     return tuple(summaries)
@@ -113,9 +114,9 @@ def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...
 
 
 def _cell(
-    runs: Sequence[results.Measured], profile: str, workload: str
+    runs: Sequence[metric_values.Measured], profile: str, workload: str
 ) -> Iterator[CellSummary]:
-    by_key: dict[results.Key, list[Measurement]] = {}
+    by_key: dict[metric_values.Key, list[Measurement]] = {}
     for run in runs:
         for key, measurement in run.items():
             by_key.setdefault(key, []).append(measurement)

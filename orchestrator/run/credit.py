@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes
 from orchestrator.kernel import block_devices
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
@@ -87,7 +87,7 @@ class BurstCredit:
             return buckets_by_node
         # Nodes on one disk share its bucket and its counters, so one of them tells all.
         series = _series(samples)
-        for place, nodes_on_disk in results.by_disk(nodes).items():
+        for place, nodes_on_disk in disks_of_nodes.by_disk(nodes).items():
             credit = self._before_run(tier, place)
             at_start = credit.buckets
             for now in series.get(nodes_on_disk[0].name, ()):

@@ -5,7 +5,7 @@ The first part measures each tier's capacity. The rate is a share of the slowest
 
 from statistics import median
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.design import varied_workloads
 from orchestrator.model import Note, Plan, Profile, Workload
 from orchestrator.planning import plan
@@ -57,7 +57,9 @@ def _capacities(campaign: results.Results, workload: Workload) -> dict[str, floa
     capacities: dict[str, float] = {}
     for profile in campaign.plan.profiles:
         runs = results.finished(campaign, profile.name, workload.name)
-        values = [results.value_of(run.record, "throughput_per_s") for run in runs]
+        values = [
+            metric_values.value_of(run.record, "throughput_per_s") for run in runs
+        ]
         rates = [value for value in values if value]
         if rates:
             capacities[profile.name] = median(rates)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief
-from orchestrator.analysis.conclusions import Prediction, Verdict
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.errors import (

@@ -24,9 +24,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Estimate
-from orchestrator.analysis.results import Key, Results, RunData
+from orchestrator.analysis import metric_values
+from orchestrator.analysis.metric_values import Key
+from orchestrator.analysis.predictions import Estimate
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics.stats import Summary, summarise
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.prediction import FIGURES, Predictor
@@ -175,7 +176,7 @@ def _figures(
 
 
 def _summary(runs: Sequence[RunData], key: Key) -> Summary | None:
-    values = results.whole(runs, key)
+    values = metric_values.whole(runs, key)
     if not values:
         return None
     return summarise(values, CONFIDENCE)

@@ -38,7 +38,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.errors import UsageError
@@ -354,7 +354,9 @@ def _compared(
     predicted = predictor.predict(tier)
     way, told = "upwards" if predicted.upwards else "downwards", ""
     for metric, scope in FIGURES:
-        values, here = (results.whole(of, (metric, scope)) for of in (truth, source))
+        values, here = (
+            metric_values.whole(of, (metric, scope)) for of in (truth, source)
+        )
         estimate = predicted.figures.get(metric)
         if not values or not here or estimate is None:
             told += f" {'–':>26s}"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.figures import matrix_laws
-from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.metric_values import value_of
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.design import disk_matrix
 from orchestrator.model import Record

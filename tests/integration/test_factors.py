@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.system import store
@@ -87,7 +87,7 @@ def is_read_from_disk(run: RunData) -> float:
 
 
 def throughput(run: RunData) -> float:
-    return results.value_of(run.record, "throughput_per_s") or 0.0
+    return metric_values.value_of(run.record, "throughput_per_s") or 0.0
 
 
 def written_bytes(run: RunData) -> float:

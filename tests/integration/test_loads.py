@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import overload, results
+from orchestrator.analysis import metric_values, overload
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
@@ -39,7 +39,8 @@ def run(folder: Path, *options: str) -> Results:
 
 def flow(record: Record) -> tuple[float, float]:
     values = [
-        results.value_of(record, name) for name in ("offered_per_s", "served_per_s")
+        metric_values.value_of(record, name)
+        for name in ("offered_per_s", "served_per_s")
     ]
     offered, served = (value for value in values if value is not None)
     return offered, served
@@ -56,7 +57,7 @@ def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(
 ) -> None:
     campaign = run(tmp_path / "first", "--latency-at", "33%")
     closed, at_rate = (data.record for data in campaign.runs)
-    capacity = results.value_of(closed, "throughput_per_s") or 0.0
+    capacity = metric_values.value_of(closed, "throughput_per_s") or 0.0
     rate = float(at_rate.workload.options["arrival_rate"])
     assert rate == pytest.approx(0.33 * capacity, rel=0.01)
     assert at_rate.run.workload == f"short-at-{rate:.12g}-per-s"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import EXIT_INCONCLUSIVE
@@ -134,7 +134,7 @@ def test_two_numbers_of_copies_and_a_store_are_measured_into_one_table(
     measured: dict[tuple[str, str], float] = {}
     for data in campaign.done:
         run = data.record.run
-        figure = results.value_of(data.record, "payload_bytes_per_s")
+        figure = metric_values.value_of(data.record, "payload_bytes_per_s")
         measured[run.profile, run.workload] = figure or 0.0
     contenders = ("ultra", "one-copy", "my-store")
     workloads = ("hdfs-gen", "hdfs-scan")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.results import value_of
+from orchestrator.analysis.metric_values import value_of
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench_stock import scripts
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.system import store
 from tests.integration.conftest import measured, tierbench
 
@@ -40,7 +40,8 @@ def test_each_stage_is_taken_away_and_the_report_says_what_that_did(
         *(f"without-{of}" for of in ("disk", "network", "commit")),
     }
     rates = {
-        at: results.value_of(run.record, "throughput_per_s") for at, run in runs.items()
+        at: metric_values.value_of(run.record, "throughput_per_s")
+        for at, run in runs.items()
     }
     disk, full = runs["without-disk"].record, runs["all-stages"].record
     assert (

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orchestrator import units
-from orchestrator.analysis import comparisons, figure_pairs, results
+from orchestrator.analysis import comparisons, figure_pairs, metric_values, results
 from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
@@ -238,19 +238,19 @@ def _figures(
 
 
 def _values_of_days(
-    past: Sequence[Sequence[RunData]], key: results.Key
+    past: Sequence[Sequence[RunData]], key: metric_values.Key
 ) -> list[tuple[float, ...]]:
     """A figure's values in each earlier campaign whose runs all have it."""
     days: list[tuple[float, ...]] = []
     for runs in past:
-        values = results.whole(runs, key)
+        values = metric_values.whole(runs, key)
         if values:
             days.append(values)
     return days
 
 
-def _sound(runs: Sequence[RunData]) -> list[results.Measured]:
-    return [results.sound(run.record.measurements) for run in runs]
+def _sound(runs: Sequence[RunData]) -> list[metric_values.Measured]:
+    return [metric_values.sound(run.record.measurements) for run in runs]
 
 
 def _over_days(

@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 
 from orchestrator import metrics, model
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.analysis.results import Cell, Results
@@ -182,7 +182,7 @@ def _copies(
 def _rate(newest: Results, cell: Cell) -> str | None:
     """What counts as throughput there; None if a run has none."""
     # The newest decides: others that count another thing are not comparable with it.
-    for metric in results.RATES:
+    for metric in metric_values.RATES:
         if _values(newest, cell, metric):
             return metric
     return None
@@ -207,7 +207,7 @@ def _points(days: Sequence[_Day], borders: Sequence[int]) -> Iterator[Point]:
 
 def _values(campaign: Results, cell: Cell, metric: str) -> tuple[float, ...]:
     """One value above zero for each finished run; empty if a run has none."""
-    return results.whole(results.finished(campaign, *cell), (metric, "all"))
+    return metric_values.whole(results.finished(campaign, *cell), (metric, "all"))
 
 
 def _levels(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from orchestrator import metrics, model, tier
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.design import factors, latency_quantiles, purchase_prices
 
 
@@ -18,7 +18,7 @@ class Criterion:
     scope: str = "all"
 
     @property
-    def key(self) -> results.Key:
+    def key(self) -> metric_values.Key:
         return self.metric, self.scope
 
     @property
@@ -47,7 +47,7 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
-# Criteria by what counts as throughput (`results.RATES`).
+# Criteria by what counts as throughput (`metric_values.RATES`).
 COMPARED: Mapping[str, tuple[Criterion, tuple[Criterion, ...]]] = {
     NOPM.metric: (NOPM, NEW_ORDER),
     "payload_bytes_per_s": (Criterion("payload_bytes_per_s", "throughput"), LATENCIES),
@@ -141,12 +141,12 @@ class Candidate:
         """A candidate with those criteria and clauses of which each of its runs has a figure."""
         values: dict[Criterion, tuple[float, ...]] = {}
         for criterion in criteria:
-            figures = results.whole(runs, criterion.key)
+            figures = metric_values.whole(runs, criterion.key)
             if figures:
                 values[criterion] = figures
         measured: dict[model.Objective, tuple[float, ...]] = {}
         for clause in clauses:
-            figures = results.objective_values(runs, clause)
+            figures = metric_values.objective_values(runs, clause)
             if figures:
                 measured[clause] = figures
         numbers = tuple(run.record.run.repetition for run in runs)

@@ -14,10 +14,10 @@ import numpy as np
 from scipy import special
 
 from orchestrator import metrics
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.analysis.conclusions import Law
 from orchestrator.analysis.decisions.values import Values
-from orchestrator.analysis.results import Key
+from orchestrator.analysis.metric_values import Key
 from orchestrator.analysis.statistics import stats
 
 LEVEL = 0.05  # level of the test for lack of fit; and each end of a law's interval
@@ -53,7 +53,7 @@ def _whole_repetitions(values: Values, tier: str, key: Key) -> np.ndarray:
     rows: dict[int, list[float]] = {}
     for runs in values.runs(tier):
         for run in runs:
-            figure = results.value_of(run.record, *key)
+            figure = metric_values.value_of(run.record, *key)
             if figure:
                 rows.setdefault(run.record.run.repetition, []).append(figure)
     return np.array([row for row in rows.values() if len(row) == len(values.numbers)])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import comparability, metric_values, results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.decisions import candidates
 from orchestrator.analysis.decisions.awaited_ways import awaited_ways
@@ -121,7 +121,7 @@ class MeasuredContest(ABC):
     def usual(self) -> tuple[Criterion, tuple[Criterion, ...]]:
         """Throughput and latencies by what the runs count, and those of a rebuild or
         a slow disk."""
-        rate = results.rate_of(self.all_runs(self.least))
+        rate = metric_values.rate_of(self.all_runs(self.least))
         throughput, latencies = candidates.COMPARED[rate]
         if self.highest.lost_after_s is not None:
             latencies = (*latencies, *candidates.REBUILD)

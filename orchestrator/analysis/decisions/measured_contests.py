@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from orchestrator.analysis import overload, results
+from orchestrator.analysis import metric_values, overload
 from orchestrator.analysis.decisions import candidates
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest
@@ -124,7 +124,7 @@ class SweptContest(MeasuredContest):
 
     def candidate(self, profile: Profile) -> Candidate:
         """The candidate, with the repetitions that both ends have."""
-        at_least, at_highest = results.in_common(
+        at_least, at_highest = metric_values.in_common(
             self.runs(profile, self.least), self.runs(profile, self.highest)
         )
         latencies: tuple[Criterion, ...] = ()

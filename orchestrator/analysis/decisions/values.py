@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple, Self
 
 from orchestrator import facts, model
-from orchestrator.analysis import conclusions, results
+from orchestrator.analysis import conclusions, metric_values, results
 from orchestrator.design import factors, used_profiles, varied_workloads
 
 # Tier and workload → what limited it.
@@ -28,9 +28,9 @@ class VariedLoad(NamedTuple):
 class Keys(NamedTuple):
     """The figures that laws are made of. If New-Orders are counted, the figures are theirs."""
 
-    throughput: results.Key
-    average_latency: results.Key
-    p99_latency: results.Key
+    throughput: metric_values.Key
+    average_latency: metric_values.Key
+    p99_latency: metric_values.Key
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Values:
         """Place of each value with runs that have the metric → the mean of these."""
         means: dict[int, float] = {}
         for place, runs in enumerate(self.runs(tier)):
-            values = [results.value_of(run.record, metric) for run in runs]
+            values = [metric_values.value_of(run.record, metric) for run in runs]
             figures = [value for value in values if value is not None]
             # A value without figures has no place here: its absence is no zero.
             if figures:
@@ -108,7 +108,7 @@ class Values:
         for tier in self.campaign.plan.tiers:
             for at_value in self.runs(tier.name):
                 runs += at_value
-        rate = results.rate_of(runs)
+        rate = metric_values.rate_of(runs)
         scope = "all"
         # Where New-Orders are counted, all types together would mostly be others.
         if rate == "nopm":

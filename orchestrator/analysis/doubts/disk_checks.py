@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes
 from orchestrator.analysis.doubts.effects import (
     forbids_a_conclusion,
     is_only_told,
@@ -107,7 +107,7 @@ def shared(run: RunData, _: Totals) -> Doubts:
 
 
 def _with_several_nodes(run: RunData) -> Iterator[_Shared]:
-    for disk, nodes in results.by_disk(run.record.nodes).items():
+    for disk, nodes in disks_of_nodes.by_disk(run.record.nodes).items():
         # Counters are of the whole disk, so what each node did on it is not known.
         if len(nodes) > 1:
             names = ", ".join([node.name for node in nodes])
@@ -145,7 +145,7 @@ def _wal_uses(run: RunData) -> Mapping[_Disk, list[str]]:
 
 
 def _disk(node: Node, device: str | None) -> _Disk:
-    return _Disk(results.place(node), device or "")
+    return _Disk(disks_of_nodes.place(node), device or "")
 
 
 # ------------------------------------------------------------------ in words

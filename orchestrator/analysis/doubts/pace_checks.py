@@ -7,7 +7,7 @@ grows for as long as the run goes on, and says little about the disk.
 
 from dataclasses import dataclass
 
-from orchestrator.analysis import overload, results
+from orchestrator.analysis import metric_values, overload
 from orchestrator.analysis.doubts.effects import is_only_told
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
@@ -49,7 +49,7 @@ class _Pace:
 def _pace(record: Record) -> _Pace:
     if record.workload.thinks:
         return _Pace(thinks=True, served_per_s=None)
-    throughput_per_s = results.value_of(record, "throughput_per_s")
+    throughput_per_s = metric_values.value_of(record, "throughput_per_s")
     return _Pace(thinks=False, served_per_s=throughput_per_s)
 
 
@@ -80,8 +80,8 @@ def _queued(record: Record, pace: _Pace) -> Doubts:
         offered_per_s, served_per_s = queued
         yield _queue_grew(offered_per_s, served_per_s, pace)
         return
-    wait_s = results.value_of(record, "connection_wait_avg_s")
-    latency_s = results.value_of(record, "latency_avg_s")
+    wait_s = metric_values.value_of(record, "connection_wait_avg_s")
+    latency_s = metric_values.value_of(record, "latency_avg_s")
     if wait_s is None or not latency_s:
         return
     # Users would wait for a connection too, and latency does not include that wait.

@@ -2,7 +2,7 @@
 
 import math
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.doubts.effects import forbids_a_conclusion, is_only_told
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
@@ -19,10 +19,10 @@ LITTLE_PCT = 5.0  # share of the threads, besides what a window's ends put off
 
 def transactions(run: RunData, _: Totals) -> Doubts:
     """Doubts about transactions: many failed or were retried, or there were few."""
-    done = results.value_of(run.record, "transactions")
-    failed = results.value_of(run.record, "failures")
-    retried = results.value_of(run.record, "retries")
-    failed_pct = results.failed_pct(run.record)
+    done = metric_values.value_of(run.record, "transactions")
+    failed = metric_values.value_of(run.record, "failures")
+    retried = metric_values.value_of(run.record, "retries")
+    failed_pct = metric_values.failed_pct(run.record)
     if failed_pct is not None and failed_pct >= FAILURES_PCT:
         yield _failures(failed or 0.0, done or 0.0)
     if retried and 100 * retried >= RETRIES_PCT * (done or 0.0):
@@ -47,7 +47,7 @@ def little(run: RunData, _: Totals) -> Doubts:
 def _edges_pct(record: Record) -> float:
     """How far the ends of a window put Little's law off."""
     # Every thread is somewhere in a transaction at each end, at most in the longest.
-    longest_s = results.value_of(record, "latency_max_s") or 0.0
+    longest_s = metric_values.value_of(record, "latency_max_s") or 0.0
     # Errors of independent threads add up by their squares.
     both_ends = math.sqrt(2 / record.workload.threads)
     return 100 * longest_s * both_ends / results.measured_s(record)

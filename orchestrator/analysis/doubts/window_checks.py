@@ -1,6 +1,6 @@
 """Doubts about the window of a run: that load was not steady in it, or that it was short. Pure."""
 
-from orchestrator.analysis import overload, results
+from orchestrator.analysis import metric_values, overload, results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.figures import slowed
@@ -25,7 +25,7 @@ def windows(run: RunData, _: Totals) -> Doubts:
     measured_s = results.measured_s(run.record)
     if measured_s < SHORT_S:
         yield _short_window(measured_s, run.record.workload.scale)
-    rebuild_s = results.value_of(run.record, "rebuild_s")
+    rebuild_s = metric_values.value_of(run.record, "rebuild_s")
     if rebuild_s is not None and rebuild_s < SHORT_S:
         yield _short_rebuild(rebuild_s)
     yield from _recovery(run.record)
@@ -35,9 +35,9 @@ def _recovery(record: Record) -> Doubts:
     """A doubt if the load was not seen as before the slow disk again."""
     load = record.workload
     slow = slow_disks.slow_time(load.slow, load.measure_s)
-    if slow is None or results.value_of(record, "recovery_s") is not None:
+    if slow is None or metric_values.value_of(record, "recovery_s") is not None:
         return
-    before_per_s = results.value_of(record, "throughput_per_s", slowed.BEFORE)
+    before_per_s = metric_values.value_of(record, "throughput_per_s", slowed.BEFORE)
     after_s = load.measure_s - slow.end_s
     if not before_per_s:
         yield _nothing_before()

@@ -22,8 +22,9 @@ from orchestrator.analysis.answers.record import (
     Sureness,
     Untested,
 )
-from orchestrator.analysis.conclusions import Prediction, Verdict
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, finished
 from orchestrator.extensions.predict.nearest import Nearest, nearest
 from orchestrator.metrics import value_in_words

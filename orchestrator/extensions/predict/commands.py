@@ -8,8 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.disk_demands import demands
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import RESULTS

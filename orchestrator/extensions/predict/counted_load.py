@@ -10,7 +10,8 @@ import numpy as np
 
 from orchestrator import facts, units
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.metric_values import value_of
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence

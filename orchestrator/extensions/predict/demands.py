@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator import facts
-from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis import disks_of_nodes, results
+from orchestrator.analysis.metric_values import value_of
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import cap_binding, node_use
 from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
 from orchestrator.design import varied_workloads
@@ -218,7 +219,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
         round_pages=_round_pages(asked),
         waiting=locked / (1 - min(locked, _MOST_LOCKED)),
         nodes=len(database),
-        disks=len(results.by_disk(database)),
+        disks=len(disks_of_nodes.by_disk(database)),
         copies=min(record.profile.cluster.replication_factor, len(database)),
         warmup_s=_warmup_s(record),
         measure_s=_measure_s(record),

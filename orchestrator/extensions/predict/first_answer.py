@@ -12,7 +12,7 @@ from orchestrator.analysis.answers.observation_words import (
     specified,
 )
 from orchestrator.analysis.answers.record import Answer, Brief
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.extensions.predict import answer
 from orchestrator.extensions.predict.measured_cell import (
     MeasuredCell,

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from orchestrator.analysis.results import Results, RunData, finished, value_of, whole
+from orchestrator.analysis.metric_values import value_of, whole
+from orchestrator.analysis.results import Results, RunData, finished
 from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT, named
 from orchestrator.metrics import number_in_words, span_in_words, value_in_words
 

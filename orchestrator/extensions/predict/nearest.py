@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective

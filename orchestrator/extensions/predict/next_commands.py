@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.planning.project_files import row_and_changes
 from orchestrator.report.sections import method

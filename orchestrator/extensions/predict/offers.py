@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict import layouts

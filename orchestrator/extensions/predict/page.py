@@ -8,7 +8,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.answer import (
     MOST_CHANCE_IN_DOUBT,

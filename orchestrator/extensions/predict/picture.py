@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
 from orchestrator.extensions.predict.prediction import named

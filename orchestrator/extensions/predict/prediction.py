@@ -13,15 +13,9 @@ import numpy as np
 
 from orchestrator.analysis.answers.record import PriceScope
 from orchestrator.analysis.answers.to_buy import stated_price
-from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.results import (
-    Key,
-    Results,
-    RunData,
-    finished,
-    machine_cpus,
-    whole,
-)
+from orchestrator.analysis.metric_values import Key, whole
+from orchestrator.analysis.predictions import T90, Estimate, Prediction
+from orchestrator.analysis.results import Results, RunData, finished, machine_cpus
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.design import purchase_prices
 from orchestrator.design.slo import WORDS, format_objective

@@ -4,7 +4,7 @@ they did, and a map of all by price."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.metrics import number_in_words, value_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (

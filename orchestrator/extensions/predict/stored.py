@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.extensions.predict.first_answer import choices, first_answer
 from orchestrator.extensions.predict.measured_cell import measured_cell

@@ -12,7 +12,7 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from orchestrator import metrics, model, units
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.conclusions import Delta, Verdict, VerdictWord
 from orchestrator.report.exports.run_figures import (
     MISSING,
@@ -172,7 +172,7 @@ def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_S
         # A figure that does not count would stand among the others without a sign of it.
         if figures.excluded:
             continue
-        for figure in results.sound(figures.figures).values():
+        for figure in metric_values.sound(figures.figures).values():
             with_scope = {**labels, "scope": figure.scope}
             yield _Sample(figure.metric, with_scope, figure.value, ended_s)
 

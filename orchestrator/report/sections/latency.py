@@ -11,7 +11,8 @@ import numpy as np
 from orchestrator import units
 from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.figures.transactions import Window
-from orchestrator.analysis.results import RunData, measured_window, value_of
+from orchestrator.analysis.metric_values import value_of
+from orchestrator.analysis.results import RunData, measured_window
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.doubts.kinds import DISK_CHECKS
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Node, Phase, Record
@@ -322,4 +322,4 @@ def test_the_same_name_on_another_machine_is_another_disk() -> None:
         node(3, None),
         node(4, None),
     ]
-    assert [len(one) for one in results.by_disk(nodes).values()] == [1, 1, 1, 1]
+    assert [len(one) for one in disks_of_nodes.by_disk(nodes).values()] == [1, 1, 1, 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import results, verdicts
+from orchestrator.analysis import metric_values, results, verdicts
 from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.use import telemetry_metrics
@@ -337,11 +337,11 @@ def test_a_figure_that_is_not_a_number_is_none() -> None:
     record = build_campaign(repetitions=1, frames=False).runs[0].record
     bad = Measurement("throughput_per_s", "1/s", "higher", math.nan)
     assert (
-        results.value_of(replace(record, measurements=(bad,)), "throughput_per_s")
+        metric_values.value_of(replace(record, measurements=(bad,)), "throughput_per_s")
         is None
     )
-    assert results.value_of(record, "throughput_per_s", "nobody") is None
-    assert (results.value_of(record, "throughput_per_s") or 0) > 1_000
+    assert metric_values.value_of(record, "throughput_per_s", "nobody") is None
+    assert (metric_values.value_of(record, "throughput_per_s") or 0) > 1_000
 
 
 def test_machine_cores_come_from_the_fingerprint() -> None:
@@ -375,14 +375,14 @@ def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() 
     )
     runs = results.finished(campaign, "ultra", "tpcc")
     average = Objective("latency_avg_s", "all", 0.1)
-    assert results.objective_values(runs, average) == pytest.approx(
+    assert metric_values.objective_values(runs, average) == pytest.approx(
         [(6 * 0.010 + 3 * 0.004) / 9] * 2
     )
-    assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx(
+    assert metric_values.whole(runs, ("latency_avg_s", "all")) == pytest.approx(
         [np.mean(latency_s)] * 2
     )
     own = Objective("latency_avg_s", "delivery", 0.1)
-    assert results.objective_values(runs, own) == pytest.approx([0.2] * 2)
+    assert metric_values.objective_values(runs, own) == pytest.approx([0.2] * 2)
 
 
 # ------------------------------------------------------------------ what is missing

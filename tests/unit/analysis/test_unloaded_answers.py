@@ -24,7 +24,6 @@ from orchestrator.analysis.answers.record import (
     NextStep,
     SloClause,
 )
-from orchestrator.analysis.conclusions import Estimate, Prediction
 from orchestrator.analysis.observed import managed_servers
 from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
@@ -36,6 +35,7 @@ from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk
+from orchestrator.analysis.predictions import Estimate, Prediction
 from orchestrator.extensions.predict.answer import (
     NO_TIER,
     cheapest,

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Profile, Run
@@ -254,7 +254,7 @@ def test_openmetrics_has_every_sound_figure_in_the_units_of_the_standard() -> No
     p99 = found["tierbench_latency_p99_seconds"]
     assert (p99.type, p99.unit) == ("gauge", "seconds")
     values = {(s.labels["run"], s.labels["scope"]): s.value for s in p99.samples}
-    assert values["1", "all"] == results.value_of(DONE[1], "latency_p99_s")
+    assert values["1", "all"] == metric_values.value_of(DONE[1], "latency_p99_s")
     assert {run for run, _ in values} == {str(number) for number in DONE}
 
 

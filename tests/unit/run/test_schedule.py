@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run import same_rate
@@ -58,7 +58,8 @@ def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(
     assert {record.run.profile for record in at_rate} == {"premium", "ultra"}
     (rate,) = {record.workload.options["arrival_rate"] for record in at_rate}
     found = [
-        results.value_of(record, "throughput_per_s") or 0.0 for record in records[:4]
+        metric_values.value_of(record, "throughput_per_s") or 0.0
+        for record in records[:4]
     ]
     assert float(rate) == pytest.approx(0.5 * min(found), rel=0.1)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.telemetry.counters import rates, window_growth
 from orchestrator.analysis.telemetry.use import machine_cpu, node_values
 from orchestrator.model import Node, Record
@@ -31,7 +31,7 @@ def total(run: results.RunData, cpus: float | None) -> Totals:
     # Published figures have no samples, and state some of these themselves.
     if growth is None:
         return _stated_total(run.record)
-    disk = disks_together(results.database_nodes(nodes), growth)
+    disk = disks_together(disks_of_nodes.database_nodes(nodes), growth)
     busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
     use = Totals(
         cpu_pct=mean_cpu_pct(nodes, growth, cpus),
@@ -68,7 +68,7 @@ def mean_cpu_pct(
 ) -> float | None:
     """The mean CPU use of all database nodes; None unless each was sampled."""
     values: list[float | None] = []
-    for node in results.database_nodes(nodes):
+    for node in disks_of_nodes.database_nodes(nodes):
         cores = machine_cpu.cores(nodes, node, cpus)
         cpu = machine_cpu.cpu_of_node(node, growth, cores)
         values.append(cpu.cpu_pct)
@@ -85,6 +85,6 @@ def disks_together(
     for node in database:
         by_node[node.name] = rates.disk_rates(growth, node.name)
     # Each of several nodes that share a disk counts all of it: the first stands for the others.
-    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
+    firsts = [on_it[0].name for on_it in disks_of_nodes.by_disk(database).values()]
     disks = [by_node[name] for name in firsts]
     return rates.summed(disks, if_all_of=list(by_node.values()))

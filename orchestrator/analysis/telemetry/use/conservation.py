@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes, metric_values, results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import (
@@ -58,7 +58,7 @@ def figures(run: RunData) -> Iterator[Measurement]:
 
 def _payload_figures(run: RunData) -> Iterator[Measurement]:
     """Payload of a node per second, and the CPU that a gigabyte of it took."""
-    rate = results.value_of(run.record, "payload_bytes_per_s")
+    rate = metric_values.value_of(run.record, "payload_bytes_per_s")
     if not rate:
         return
     nodes = _names(run, "database")
@@ -120,7 +120,7 @@ def _debt(run: RunData) -> Iterator[Measurement]:
 def payload(run: RunData, *ways: str) -> float | None:
     """Bytes of rows that the load generator had in the window, once: without copies, log or
     indexes. None unless it knows them, and that they were `ways` ("written", "read", "sorted")."""
-    rate = results.value_of(run.record, "payload_bytes_per_s")
+    rate = metric_values.value_of(run.record, "payload_bytes_per_s")
     if not rate or results.generator(run.record).payload not in ways:
         return None
     return rate * results.measured_s(run.record)
@@ -174,12 +174,12 @@ def in_flight(run: RunData) -> float | None:
     workload = run.record.workload
     if load_and_sessions.has_pace(workload) or "cells" in workload.options:
         return None
-    rate_per_s = results.value_of(run.record, "throughput_per_s")
-    latency_s = results.value_of(run.record, "latency_avg_s")
+    rate_per_s = metric_values.value_of(run.record, "throughput_per_s")
+    latency_s = metric_values.value_of(run.record, "latency_avg_s")
     if rate_per_s is None or latency_s is None:
         return None
     # A transaction that fails in the end has kept its thread for as long as others do.
-    failed = results.value_of(run.record, "failures") or 0.0
+    failed = metric_values.value_of(run.record, "failures") or 0.0
     failed_per_s = failed / results.measured_s(run.record)
     return (rate_per_s + failed_per_s) * latency_s
 
@@ -210,7 +210,7 @@ def _names(run: RunData, role: str) -> list[str]:
 def _bytes_of_disks(run: RunData, phase: str, counted: _Bytes) -> dict[str, float]:
     """First node of each disk → its bytes in a phase; empty unless all were sampled."""
     moved: dict[str, float] = {}
-    for on_disk in results.by_disk(run.record.nodes).values():
+    for on_disk in disks_of_nodes.by_disk(run.record.nodes).values():
         first = on_disk[0]
         count = _moved(run, [phase], [first.name], counted.of(first))
         if count is None:

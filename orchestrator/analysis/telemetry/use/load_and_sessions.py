@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.analysis import results
+from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.telemetry.use.node_values import LoadUse
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
@@ -57,8 +57,8 @@ def of_load(record: Record, sessions: Sessions) -> LoadUse:
 
 
 def _served_pct(record: Record) -> float | None:
-    offered_per_s = results.value_of(record, "offered_per_s")
-    served_per_s = results.value_of(record, "served_per_s")
+    offered_per_s = metric_values.value_of(record, "offered_per_s")
+    served_per_s = metric_values.value_of(record, "served_per_s")
     if served_per_s is not None and offered_per_s:
         return 100 * (served_per_s / offered_per_s)
     # BenchBase keeps that of the whole run.
@@ -69,11 +69,11 @@ def _served_pct(record: Record) -> float | None:
 
 
 def _retried_pct(record: Record) -> float | None:
-    tried = results.value_of(record, "transactions")
+    tried = metric_values.value_of(record, "transactions")
     if not tried:
         return None
-    again = results.value_of(record, "retries") or 0.0
-    failed = results.value_of(record, "failures") or 0.0
+    again = metric_values.value_of(record, "retries") or 0.0
+    failed = metric_values.value_of(record, "failures") or 0.0
     return 100 * (again + failed) / (tried + failed)
 
 
@@ -226,7 +226,7 @@ def ceiling_nopm(record: Record) -> float | None:
 def of_ceiling_pct(record: Record) -> float | None:
     """A run's NOPM in % of that ceiling, if it has both."""
     ceiling = ceiling_nopm(record)
-    nopm = results.value_of(record, "nopm")
+    nopm = metric_values.value_of(record, "nopm")
     if ceiling and nopm is not None:
         return 100 * nopm / ceiling
     return None

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import (
     load_and_sessions,
@@ -56,7 +56,7 @@ def _gathered(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     if growth is None:
         return _stated(run.record)
     by_node: dict[str, _NodeUse] = {}
-    for node in results.database_nodes(run.record.nodes):
+    for node in disks_of_nodes.database_nodes(run.record.nodes):
         by_node[node.name] = _use_of(run, node, growth, cpus)
     load = load_and_sessions.of_load(run.record, run.telemetry.sessions)
     shared = _use_of_shared(run.record.profile.tier, by_node.values())

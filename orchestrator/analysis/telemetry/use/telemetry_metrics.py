@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.analysis import results
+from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.telemetry.counters import rates, window_growth
 from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.analysis.telemetry.use.all_nodes import (
@@ -24,7 +24,7 @@ def telemetry(
     Scope is a database node's name, or "all": the sum over their disks of IOPS, bandwidth and queue
     depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os. `cpus`:
     cores of the machine, for nodes that do not say theirs."""
-    database = results.database_nodes(nodes)
+    database = disks_of_nodes.database_nodes(nodes)
     busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
     machine_values = {
         "host_cpu_pct": busiest.host_cpu_pct,
@@ -60,7 +60,7 @@ def _node_figures(
 ) -> Iterator[Measurement]:
     """CPU and disk of each database node, metric by metric."""
     by_node: dict[str, _Figures] = {}
-    for node in results.database_nodes(nodes):
+    for node in disks_of_nodes.database_nodes(nodes):
         cores = machine_cpu.cores(nodes, node, cpus)
         by_node[node.name] = _cpu_and_disk_figures(node, growth, cores)
     for metric in METRICS:
@@ -115,12 +115,12 @@ def _wal_disks(
 def _users_of_wal_disks(database: Sequence[Node]) -> list[str]:
     """For each disk that holds only WAL, the first node on it."""
     # A disk that is also the data disk of some node is in the sums of those already.
-    data_disks = {(results.place(node), node.device) for node in database}
+    data_disks = {(disks_of_nodes.place(node), node.device) for node in database}
     first_on: dict[tuple[str, str], str] = {}
     # Backwards, so that the first node on a disk stays.
     for node in reversed(database):
         if node.wal_device:
-            first_on[results.place(node), node.wal_device] = node.name
+            first_on[disks_of_nodes.place(node), node.wal_device] = node.name
     return [name for disk, name in first_on.items() if disk not in data_disks]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.predictions import Prediction
 from orchestrator.extensions.predict.layouts import with_log_disks
 from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
 from orchestrator.facts import BottleneckCause

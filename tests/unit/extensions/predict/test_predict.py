@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.conclusions import Prediction
-from orchestrator.analysis.results import Results, finished, whole
+from orchestrator.analysis.metric_values import whole
+from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.results import Results, finished
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.prepare.init import CLUSTERS

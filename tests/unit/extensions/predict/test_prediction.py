@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.results import Results, RunData, finished, whole
+from orchestrator.analysis.metric_values import whole
+from orchestrator.analysis.results import Results, RunData, finished
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.design import latency_quantiles
