@@ -2,26 +2,74 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from typing import NamedTuple
+
+import pandas as pd
 
 from orchestrator import parts
 from orchestrator.analysis.figures.transactions import Window
 from orchestrator.model import Measurement
 
 
-def between(
-    edges_s: Sequence[float], result: parts.Result, pooled: bool
-) -> tuple[Window, ...]:
-    """The parts between these moments (Unix seconds), to which no transaction is added yet.
-    `pooled`: as of `transactions`."""
+class Edges(NamedTuple):
+    """The moments between which the parts lie, in Unix seconds."""
+
+    begin_s: float
+    event_s: float
+    over_s: float
+    end_s: float
+
+
+class PartOfWindow(Window):
+    """What ended in a part of the window. Latencies are of what was under way in it.
+
+    A transaction that was under way during the event, such as a slow disk, is of the event: a
+    stall holds up what began before it and ends after it.
+    """
+
+    def __init__(
+        self, part: tuple[float, float], edges: Edges, pooled: bool, at_a_rate: bool
+    ) -> None:
+        super().__init__(*part, pooled, at_a_rate)
+        self._edges = edges
+        self._is_event = part == (edges.event_s, edges.over_s)
+
+    def timed(self, table: pd.DataFrame) -> pd.DataFrame:
+        if self._is_event:
+            return table[self._under_way(table)]
+        timed = super().timed(table)
+        return timed[~self._under_way(timed)]
+
+    def _under_way(self, table: pd.DataFrame) -> pd.Series:
+        """Whether each was at some moment of the event."""
+        start_s = table["start_s"]
+        ended_s = start_s + table["latency_s"]
+        edges = self._edges
+        return (start_s < edges.over_s) & (ended_s > edges.event_s)
+
+
+class Parts(NamedTuple):
+    """The parts of a window in their order."""
+
+    before: PartOfWindow
+    meanwhile: PartOfWindow
+    after: PartOfWindow
+
+    def add(self, table: pd.DataFrame) -> None:
+        for part in self:
+            part.add(table)
+
+
+def between(edges: Edges, result: parts.Result, pooled: bool) -> Parts:
+    """The parts, to which no transaction is added yet. `pooled`: as of `transactions`."""
     at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
-    spans: list[Window] = []
-    for start_s, end_s in pairwise(edges_s):
-        spans.append(Window(start_s, end_s, pooled, at_a_rate))
-    return tuple(spans)
+    before = PartOfWindow((edges.begin_s, edges.event_s), edges, pooled, at_a_rate)
+    meanwhile = PartOfWindow((edges.event_s, edges.over_s), edges, pooled, at_a_rate)
+    after = PartOfWindow((edges.over_s, edges.end_s), edges, pooled, at_a_rate)
+    return Parts(before, meanwhile, after)
 
 
-def figures(parts: Sequence[Window], scopes: Sequence[str]) -> Iterator[Measurement]:
+def figures(parts: Parts, scopes: Sequence[str]) -> Iterator[Measurement]:
     """The figures of all transactions in each part of the window, under its scope."""
     for part, scope in zip(parts, scopes, strict=True):
         yield from _figures_of(part, scope)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
+from orchestrator.analysis.figures.parts_of_window import Edges
 
 FILE = "rebuild.json"  # file with the times, among the raw files
 _SCOPES = ("before_loss", "rebuild", "after_rebuild")
@@ -27,11 +28,10 @@ def added(
         bytes_per_s = times["written_bytes"] / rebuild_s
         figures.append(metrics.measured("rebuild_bytes_per_s", bytes_per_s))
     start_s, end_s = window_s
-    edges_s = (start_s, times["lost_s"], times["back_s"], end_s)
-    spans = parts_of_window.between(edges_s, result, pooled)
+    edges = Edges(start_s, times["lost_s"], times["back_s"], end_s)
+    spans = parts_of_window.between(edges, result, pooled)
     # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
-        for span in spans:
-            span.add(table)
+        spans.add(table)
     figures += parts_of_window.figures(spans, _SCOPES)
     return replace(result, measurements=tuple(figures))

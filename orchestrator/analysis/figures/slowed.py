@@ -12,6 +12,7 @@ import pandas as pd
 
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
+from orchestrator.analysis.figures.parts_of_window import Edges
 from orchestrator.analysis.figures.transactions import FAILED, Window, due, ended
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Measurement
@@ -42,15 +43,15 @@ def added(
     declared again (Unix seconds). Meanwhile is from the first to the last. `pooled`: as of
     `transactions`.
     """
-    edges_s = _edges_s(kept["parts"], window_s)
-    spans = parts_of_window.between(edges_s, result, pooled)
-    seconds = _Seconds(*edges_s[-2:])
+    edges = _edges(kept["parts"], window_s)
+    spans = parts_of_window.between(edges, result, pooled)
+    seconds = _Seconds(edges.over_s, edges.end_s)
     # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
         seconds.add(table)
-        for span in spans:
-            span.add(table)
-    before, meanwhile, _ = spans
+        spans.add(table)
+    before = spans.before
+    meanwhile = spans.meanwhile
     at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
     if at_a_rate:
         never_began = _NeverBegan.by_part(result.facts, meanwhile, seconds.length_s)
@@ -67,14 +68,14 @@ def added(
     return replace(result, measurements=figures)
 
 
-def _edges_s(
+def _edges(
     slow_parts: Sequence[Mapping[str, float]], window_s: tuple[float, float]
-) -> tuple[float, ...]:
-    """Begin of the window, first disk slow, last disk as before, end of the window."""
+) -> Edges:
+    """The event is from the first disk that is slow to the last that is as before."""
     start_s, end_s = window_s
     slow_s = min(part["slow_s"] for part in slow_parts)
     back_s = max(part["back_s"] for part in slow_parts)
-    return (start_s, slow_s, back_s, end_s)
+    return Edges(start_s, slow_s, back_s, end_s)
 
 
 def _against_before(

@@ -99,11 +99,7 @@ class Window:
 
     def add_latencies(self, table: pd.DataFrame) -> None:
         """What percentiles are of, and nothing that is counted besides."""
-        # A stall at the end of the window would otherwise be in no figure of an open loop.
-        if self._at_a_rate:
-            timed = due(table, self._start_s, self._end_s)
-        else:
-            timed = ended(table, self._start_s, self._end_s)
+        timed = self.timed(table)
         served = timed[timed["outcome"] != FAILED]
         latency_s = served["latency_s"].to_numpy()
         if self._pooled:
@@ -113,6 +109,13 @@ class Window:
         for name in served["type"].cat.categories:
             is_of_type = (served["type"] == name).to_numpy()
             self._latency_s.setdefault(name, Counted()).add(latency_s[is_of_type])
+
+    def timed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The transactions whose latency counts."""
+        # A stall at the end of the window would otherwise be in no figure of an open loop.
+        if self._at_a_rate:
+            return due(table, self._start_s, self._end_s)
+        return ended(table, self._start_s, self._end_s)
 
     def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
         """Type → how long those had been due, when the load ended, that never began."""

@@ -94,6 +94,31 @@ def test_several_disks_are_one_time_from_the_first_to_the_last() -> None:
     assert values["slow_share_pct", "all"] == 10.0
 
 
+def stalled(due_s: float) -> float:
+    """What is under way between 120 and 140 s ends at 140 s; all else takes 0.5 s."""
+    if 119.5 < due_s < 140:
+        return 140.001 - due_s
+    return 0.5
+
+
+@pytest.mark.parametrize("at_a_rate_per_s", [None, 10.0], ids=["closed loop", "rate"])
+def test_what_a_stall_held_up_is_slow_meanwhile_and_not_before_or_after(
+    at_a_rate_per_s: float | None,
+) -> None:
+    """Nothing ends in a stall: what it held up ended after it, and some of it began before."""
+    table = due_at(lambda _: 10, stalled)
+    facts = GeneratorFacts(arrival_rate_per_s=at_a_rate_per_s)
+    result = slowed.added(
+        Result((), None, (table,), facts), KEPT, WINDOW_S, pooled=False
+    )
+    values = {(m.metric, m.scope): m.value for m in result.measurements}
+    assert values["latency_max_s", slowed.BEFORE] == pytest.approx(0.5)
+    assert values["latency_max_s", slowed.AFTER] == pytest.approx(0.5)
+    assert values["latency_avg_s", slowed.MEANWHILE] == pytest.approx(10.2, abs=0.3)
+    assert values["latency_max_s", slowed.MEANWHILE] > 20
+    assert values["throughput_per_s", slowed.MEANWHILE] == 0
+
+
 def test_nothing_is_left_of_nothing() -> None:
     late = ended_at(lambda second: 0 if second < 120 else 100, 0.004)
     values = figures(late)
