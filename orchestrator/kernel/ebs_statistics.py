@@ -20,6 +20,9 @@ MAGIC = 0x3C23B510
 PAGE_BYTES = 4096
 _PAGE = struct.Struct("<I4x11Q")
 _MICROSECOND = 1e-6
+_YEAR_S = 365 * 24 * 3600.0
+# No count is so high: what is not kept may be full of ones, and would never grow.
+_BEYOND_YEARS = 100
 
 _ADMIN_COMMAND = 0xC0484E41  # NVME_IOCTL_ADMIN_CMD
 _COMMAND_BYTES = 72
@@ -47,7 +50,8 @@ class EbsStatistics:
 
 
 def parsed(page: bytes) -> EbsStatistics:
-    """The statistics in a log page. ValueError if it has another length, or is no such page."""
+    """The statistics in a log page. ValueError if it has another length, is no such page, or counts
+    more than can be."""
     if len(page) != PAGE_BYTES:
         raise ValueError(
             f"EBS' log page has {len(page)} bytes: {PAGE_BYTES} are documented"
@@ -57,6 +61,8 @@ def parsed(page: bytes) -> EbsStatistics:
         raise ValueError(f"a log page begins with {magic:#x}: EBS' has {MAGIC:#x}")
     # I/Os, bytes and times of reads and writes stand before them. The queue stands behind them.
     exceeded_s = [microseconds * _MICROSECOND for microseconds in counters[6:10]]
+    if max(exceeded_s) > _BEYOND_YEARS * _YEAR_S:
+        raise ValueError(f"a log page counts more than {_BEYOND_YEARS} years")
     return EbsStatistics(*exceeded_s)
 
 

@@ -68,6 +68,7 @@ def _demand_if_possible(
     if impossible:
         rows = rows[is_possible]
     plausible_readings.require_belonging(node, device, rows)
+    plausible_readings.require_seconds(node, device, rows)
     demand = _demand(node, device, rows, source)
     unlikely = tuple(plausible_readings.unlikely(rows))
     return replace(demand, impossible=impossible, unlikely=unlikely)

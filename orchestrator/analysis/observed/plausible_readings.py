@@ -8,11 +8,14 @@ unlikely is told. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.analysis.observed.reported_throttle import OVER_S
+from orchestrator.analysis.telemetry.counters import counted_time
 from orchestrator.errors import UsageError
 
 # No disk does more than this.
@@ -27,6 +30,9 @@ _SECTOR_BYTES = 512
 _BLOCK_BYTES = 4096
 # Figures that are rounded to 1/100 are exact enough for so many I/Os.
 _FEWEST_IOS = 100
+# Counts of seconds that are longer than their intervals: more of them are no jumps of a counter.
+_FEW = 3
+_MOST_IMPOSSIBLE = 0.1
 _ROUNDED = 0.9
 # Which counters count the same I/Os; `writes` has reads and discards too where reads are missing.
 _DIRECTIONS = {"reads": "read_bytes", "writes": "written_bytes"}
@@ -56,6 +62,41 @@ def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
     bytes_an_io = _bytes_an_io(intervals)
     if bytes_an_io < _ROUNDED * _SECTOR_BYTES:
         raise _bytes_of_other_ios(node, device, bytes_an_io)
+
+
+def require_seconds(node: str, device: str, intervals: pd.DataFrame) -> None:
+    """UsageError if counts of seconds above a limit are longer than their intervals, again and
+    again: then they are no seconds."""
+    counts = _SecondsCounts.of(intervals)
+    if counts.impossible > max(_FEW, _MOST_IMPOSSIBLE * counts.there):
+        raise UsageError(
+            f"{node} {device} was above a limit for longer than its interval in "
+            f"{counts.impossible:,} of {counts.there:,} counts",
+            advice="give seconds: those of EBS' log page are microseconds, so divide them by "
+            "1,000,000",
+        )
+
+
+class _SecondsCounts(NamedTuple):
+    """Counts of seconds above a limit: how many there are, and how many longer than their
+    intervals."""
+
+    there: int
+    impossible: int
+
+    @classmethod
+    def of(cls, intervals: pd.DataFrame) -> Self:
+        step_s = intervals["end_s"] - intervals["begin_s"]
+        there = 0
+        impossible = 0
+        for column in OVER_S:
+            if column not in intervals:
+                continue
+            is_there = intervals[column].notna()
+            is_possible = counted_time.is_possible(intervals[column], step_s)
+            there += int(is_there.sum())
+            impossible += int((is_there & ~is_possible).sum())
+        return cls(there, impossible)
 
 
 def _bytes_an_io(intervals: pd.DataFrame) -> float:
@@ -89,6 +130,10 @@ def unlikely(intervals: pd.DataFrame) -> Iterator[str]:
     if large:
         readings = units.counted(large, "reading")
         yield f"{readings} with more than 4 MiB an I/O, which Linux splits"
+    counts = _SecondsCounts.of(intervals)
+    if counts.impossible:
+        seconds = units.counted(counts.impossible, "count")
+        yield f"{seconds} of seconds above a limit longer than its interval"
     bytes_an_io = _bytes_an_io(intervals)
     if not _has_discards(intervals) and bytes_an_io < _ROUNDED * _BLOCK_BYTES:
         yield f"{bytes_an_io:,.0f} bytes an I/O, less than a block of 4 KiB"

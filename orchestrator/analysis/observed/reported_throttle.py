@@ -18,6 +18,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.telemetry.counters import counted_time
+
 Shares = np.ndarray[Any, np.dtype[np.float64]]
 Limited = Literal["ios", "bytes"]
 Owner = Literal["disk", "machine"]
@@ -78,12 +80,14 @@ class ReportedThrottle:
 
 
 def in_rows(rows: pd.DataFrame) -> Iterator[ReportedThrottle]:
-    """The reports on the intervals of one disk. A limit of which nothing is reported has none."""
+    """The reports on the intervals of one disk. A limit of which nothing is reported has none, and
+    of a count that is longer than its interval nothing is known."""
     length_s = rows["end_s"].to_numpy(float) - rows["begin_s"].to_numpy(float)
     for column, limit in _SECONDS.items():
         if column in rows and rows[column].notna().any():
-            # A counter may have been read a moment before the time that stands beside it.
-            share = np.clip(rows[column].to_numpy(float) / length_s, 0.0, 1.0)
+            over_s = rows[column].to_numpy(float)
+            is_possible = counted_time.is_possible(over_s, length_s)
+            share = np.where(is_possible, np.minimum(1.0, over_s / length_s), np.nan)
             yield ReportedThrottle(limit.limited, share, limit.owner, is_counted=True)
     for owner, columns in _MINUTES:
         for limited, column in columns.items():

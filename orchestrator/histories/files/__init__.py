@@ -12,7 +12,13 @@ from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 from orchestrator.analysis.observed.reported_throttle import OVER_S
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.errors import UNREADABLE, UsageError
-from orchestrator.histories.files import providers, sysstat, tables, texts
+from orchestrator.histories.files import (
+    azure_monitor,
+    cloudwatch,
+    sysstat,
+    tables,
+    texts,
+)
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.keys import strict_yaml
 from orchestrator.system import parquet
@@ -182,8 +188,8 @@ def _json(content: Any, remark: Remark) -> pd.DataFrame:
     if "sysstat" in content:
         return sysstat.read(content, remark)
     if "value" in content:
-        return providers.azure(content)
+        return azure_monitor.read(content)
     if "MetricDataResults" in content:
-        return providers.aws(content)
+        return cloudwatch.read(content)
     keys = ", ".join(content) or "no keys"
     raise FormError(f"it has {keys}, and none of sysstat, value, MetricDataResults")

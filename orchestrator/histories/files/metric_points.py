@@ -29,6 +29,13 @@ _DISK = ["node", "device"]
 _PLACE = [*_DISK, "begin_s"]
 
 
+class DiskPlace(NamedTuple):
+    """The disk that a metric is about."""
+
+    node: str
+    device: str
+
+
 class MetricPoint(NamedTuple):
     """A value of one of QUANTITIES, or of a column of `reported_throttle`, from a time on, which is
     written as the provider writes it."""

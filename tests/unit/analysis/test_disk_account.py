@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -63,6 +64,31 @@ def test_what_the_disk_counted_is_in_the_text_of_a_bottleneck() -> None:
     assert counted in named.text
     without = bottlenecks.bottleneck([of_disk(0, 0)], None)
     assert without is not None and "own count" not in without.text
+
+
+def without_begin(server: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"end": server["end"]}
+
+
+def started_anew(server: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Its server counts from 0 again, and had answered for a longer time before."""
+    return {**server, "end": {"read": {"waited_s": 1.0, "took_s": 12.0}, "write": {}}}
+
+
+@pytest.mark.parametrize("broken", [without_begin, started_anew])
+def test_a_count_without_its_begin_tells_nothing_of_the_window(
+    broken: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> None:
+    run = of_disk(126.0, 293.0)
+    disks = {}
+    for name, server in run.record.facts["disks"].items():
+        disks[name] = broken(server)
+    facts = {**run.record.facts, "disks": disks}
+    run = replace(run, record=replace(run.record, facts=facts))
+    named = bottlenecks.bottleneck([run], None)
+    assert named is not None
+    assert "held_back_pct" not in named.evidence
+    assert "own count" not in named.text
 
 
 @pytest.mark.parametrize(
@@ -209,6 +235,15 @@ def test_what_an_ebs_volume_counted_is_a_remark(
     figures: Mapping[str, float], text: str
 ) -> None:
     assert disk_account.remark(values(**figures), "unattributed") == text
+
+
+@pytest.mark.parametrize("lacking", ["volume", "instance"])
+def test_one_owner_alone_does_not_say_that_nothing_was_held_back(lacking: str) -> None:
+    """The other's count may have been lost, and be the one that held I/Os back."""
+    counted = exceeded(0.0, 0.0)
+    del counted[f"{lacking}_iops_exceeded_pct"]
+    judged = node_cause.judge(values(**AT_CAP, **counted), TIER, "node-1")
+    assert judged.name == "iops_cap"
 
 
 def test_without_declared_caps_the_remark_compares_nothing() -> None:

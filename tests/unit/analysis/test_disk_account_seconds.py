@@ -22,6 +22,12 @@ from tests.campaigns import START_S, build_campaign
 BURSTS = Shape(184.0, 400.0, 100.0, await_s=0.004, cpu_pct=26.0)
 # Seconds since the window began → seconds for which limits held I/Os back in each second.
 HeldBack = Callable[[pd.Series], pd.Series]
+EBS = (
+    "ebs_volume_iops_exceeded_seconds_total",
+    "ebs_volume_bandwidth_exceeded_seconds_total",
+    "ebs_instance_iops_exceeded_seconds_total",
+    "ebs_instance_bandwidth_exceeded_seconds_total",
+)
 
 
 def of_account(held_back_s: HeldBack, counters: tuple[str, ...] = ()) -> RunData:
@@ -73,13 +79,38 @@ def test_without_an_account_no_share_is_made_up() -> None:
 
 
 def test_an_ebs_volumes_largest_count_is_its_share() -> None:
-    counters = (
-        "ebs_volume_iops_exceeded_seconds_total",
-        "ebs_instance_bandwidth_exceeded_seconds_total",
-    )
-    table = of_account(lambda seconds: 0.25 * seconds, counters).telemetry.by_second
+    run = of_account(lambda seconds: 0.1 * seconds, EBS)
+    tables = sampled_in(run)
+    is_largest = tables["metric"] == EBS[2]
+    tables.loc[is_largest, "value"] *= 2.5
+    table = replace(run, sampled=held(tables)).telemetry.by_second
     shares = table["held_back_pct"].dropna().to_numpy()
     assert len(shares) and shares == pytest.approx(25.0)
+
+
+def test_three_of_four_counts_are_no_count() -> None:
+    """The one that lacks may be of the limit that held I/Os back."""
+    table = of_account(never, EBS[:3]).telemetry.by_second
+    assert table["held_back_pct"].isna().all()
+
+
+def of_another_volume_from(second: float) -> HeldBack:
+    """Another volume takes the device's name, and has counted for hours."""
+
+    def counted_s(seconds: pd.Series) -> pd.Series:
+        return 9_000.0 * (seconds >= second)
+
+    return counted_s
+
+
+def test_the_count_of_another_volume_is_no_growth() -> None:
+    run = of_account(of_another_volume_from(5.0), EBS)
+    shares = run.telemetry.by_second["held_back_pct"].dropna()
+    assert len(shares) and (shares == 0).all()
+    named = bottlenecks.bottleneck([run], None)
+    assert named is not None
+    assert named.evidence["instance_iops_exceeded_pct"] == 0
+    assert "By EBS' count" not in named.text
 
 
 def strip_of(run: RunData) -> dict[str, float]:

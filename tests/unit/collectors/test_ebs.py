@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,14 +22,19 @@ from orchestrator.powers import Machine
 COUNTERS = (100, 20, 409_600, 81_920, 50_000, 70_000)
 EXCEEDED_US = (1_500_000, 2_500_000, 3_500_000, 4_500_000)
 QUEUE = 3
+YEAR_US = 365 * 24 * 3600 * 10**6
 ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
 NODE = Node("node-1", "database", container_id=ID, process_id=42, device="nvme1n1")
 MODEL = "Amazon Elastic Block Store              \n"
 
 
-def page(magic: int = 0x3C23B510, size: int = 4096) -> bytes:
+def page(
+    magic: int = 0x3C23B510,
+    size: int = 4096,
+    exceeded_us: Sequence[int] = EXCEEDED_US,
+) -> bytes:
     head = struct.pack("<II", magic, 0)
-    counters = struct.pack("<11Q", *COUNTERS, *EXCEEDED_US, QUEUE)
+    counters = struct.pack("<11Q", *COUNTERS, *exceeded_us, QUEUE)
     return (head + counters).ljust(size, b"\xff")
 
 
@@ -52,6 +57,15 @@ def test_a_page_of_another_length_is_refused(size: int) -> None:
 def test_a_page_of_another_kind_is_refused(magic: int) -> None:
     with pytest.raises(ValueError, match=f"begins with {magic:#x}"):
         ebs_statistics.parsed(page(magic=magic))
+
+
+@pytest.mark.parametrize("counted_us", [2**64 - 1, 2**63, 200 * YEAR_US])
+def test_a_count_of_more_than_a_century_is_none(counted_us: int) -> None:
+    """A field that is not kept is full of ones: it would never grow, as if nothing was held
+    back."""
+    content = page(exceeded_us=(0, 0, counted_us, 0))
+    with pytest.raises(ValueError, match="more than 100 years"):
+        ebs_statistics.parsed(content)
 
 
 # ------------------------------------------------------------------ the collector

@@ -246,7 +246,7 @@ COUNTING = (
     "begin,end,node,device,reads,writes,read_bytes,written_bytes,iops_over_s,bandwidth_over_s\n"
     "1795673940,1795674000,db-1,nvme1n1,600,60,4800000,0,15,0\n"
     "1795674000,1795674060,db-1,nvme1n1,600,60,4800000,0,,0\n"
-    "1795674060,1795674120,db-1,nvme1n1,600,60,4800000,0,90,0\n"
+    "1795674060,1795674120,db-1,nvme1n1,600,60,4800000,0,60.9,0\n"
 )
 
 

@@ -24,7 +24,7 @@ from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
-from orchestrator.histories.files import providers
+from orchestrator.histories.files import cloudwatch as cloudwatch_answers
 from orchestrator.keys import strict_yaml
 from tests import ROOT
 from tests.documented import examples, table_below
@@ -207,13 +207,13 @@ def test_what_does_not_tell_disks_apart_or_whole_is_refused(
 
 
 def test_the_documented_commands_ask_for_what_is_read() -> None:
-    tables = strict_yaml.shipped(providers.__package__, "names.yaml")
+    tables = strict_yaml.shipped(cloudwatch_answers.__package__, "names.yaml")
     names = {**tables["providers"], **tables["reported"]}
     (query,) = yaml.safe_load(examples("SOURCES.md", "Metrics of providers")[0])[
         "MetricDataQueries"
     ]
     of_volume = re.findall(r'MetricName="(\w+)"', query["Expression"])
-    assert query["Label"] == providers.LABEL and VOLUME in query["Expression"]
+    assert query["Label"] == cloudwatch_answers.LABEL and VOLUME in query["Expression"]
     table = table_below("OBSERVE.md", "Recipes", "what you have")
     rows = {row[0]: row[1] for row in table}
     asked = rows["[Azure Monitor](SOURCES.md#metrics-of-providers)"]

@@ -1,6 +1,7 @@
 """What providers tell of a disk's limits becomes shares of intervals, and stays beside its demand.
 
-Names and meanings are those of the pages in `providers`; no answer of a real account was seen.
+Names and meanings are those of the pages in `azure_monitor` and `cloudwatch`; no answer of a real
+account was seen.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.machine_reports import beside_disks
+from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from tests import ROOT
 from tests.written_histories import cloudwatch
@@ -159,3 +162,83 @@ def test_what_is_told_of_some_intervals_goes_with_them(tmp_path: Path) -> None:
 def test_without_them_nothing_is_told(name: str) -> None:
     for demand in demands(files.read(FIXTURES / name)):
         assert demand.reported == ()
+
+
+# ------------------------------------------------------------------ what cannot be
+
+
+def of_csv(folder: Path, iops_over_s: Sequence[float], step_s: float = 60.0) -> Demand:
+    """Sums of minutes, with the seconds above the limit of IOPS."""
+    table = pd.DataFrame({"begin": step_s * np.arange(len(iops_over_s))})
+    table["end"] = table["begin"] + step_s
+    amounts = dict.fromkeys(QUANTITIES, 4_915_200) | {"reads": 600, "writes": 600}
+    table = table.assign(node="db-1", device="sdc", iops_over_s=iops_over_s, **amounts)
+    file = folder / "counted.csv"
+    table.to_csv(file, index=False)
+    (demand,) = demands(files.read(file))
+    return demand
+
+
+def test_more_seconds_than_passed_are_not_known(tmp_path: Path) -> None:
+    """As where another volume takes the device's name."""
+    demand = of_csv(tmp_path, [0.0, 60.9, 9_000.0, *[0.0] * 20])
+    (throttle,) = demand.reported
+    assert throttle.share[:2].tolist() == [0.0, 1.0]
+    assert np.isnan(throttle.share[2]) and not throttle.is_of_all
+    assert demand.unlikely == (
+        "1 count of seconds above a limit longer than its interval",
+    )
+
+
+def test_microseconds_are_not_taken_for_seconds(tmp_path: Path) -> None:
+    """EBS' log page has microseconds: as seconds they would be all of the time."""
+    with pytest.raises(UsageError, match="longer than its interval in 10 of 20") as why:
+        of_csv(tmp_path, [0.0, 30_000_000.0] * 10)
+    assert "divide them by 1,000,000" in why.value.advice
+
+
+@pytest.mark.parametrize("percent", [float("nan"), -5.0, 1e9])
+def test_what_is_no_percentage_tells_nothing(tmp_path: Path, percent: float) -> None:
+    demand = of_azure(tmp_path, [None, percent, 100.0])
+    (throttle,) = demand.reported
+    assert np.isnan(throttle.share[0]) and throttle.share[1] == 1
+
+
+@pytest.mark.parametrize("percent", ["100", True])
+def test_a_percentage_that_is_no_number_is_refused(
+    tmp_path: Path, percent: Any
+) -> None:
+    with pytest.raises(UsageError, match="Percentage is no number"):
+        of_azure(tmp_path, [None, percent, 100.0])
+
+
+def test_the_mean_of_an_hour_does_not_deny_that_the_limit_was_reached(
+    tmp_path: Path,
+) -> None:
+    """An hour with half of its minutes at the limit has a mean below it, too."""
+    content = json.loads((FIXTURES / "azure_monitor.json").read_text())
+    content["interval"] = "PT1H"
+    for metric in content["value"]:
+        for series in metric["timeseries"]:
+            for hour, point in enumerate(series["data"]):
+                point["timeStamp"] = f"2026-11-26T0{hour}:00:00Z"
+    like = content["value"][0]
+    series = like["timeseries"][0]
+    means = (None, 60.0, 99.7)
+    data = []
+    for point, mean in zip(series["data"], means, strict=True):
+        data.append({"timeStamp": point["timeStamp"], "average": mean})
+    name = {"value": IOPS_PCT}
+    content["value"].append(
+        {**like, "name": name, "timeseries": [{**series, "data": data}]}
+    )
+    (throttle,) = read(tmp_path, content).reported
+    assert np.isnan(throttle.share[0]) and throttle.share[1] == 1
+
+
+def test_a_mean_of_checks_is_refused(tmp_path: Path) -> None:
+    """A sum of checks is a whole number."""
+    checks = {"VolumeIOPSExceededCheck": [0.0, 0.4, 1.0]}
+    with pytest.raises(UsageError, match="is no sum of whole minutes") as why:
+        of_cloudwatch(tmp_path, checks, step_s=300)
+    assert "Sum" in why.value.advice

@@ -37,6 +37,12 @@ VOLUME_IOPS_EXCEEDED = "ebs_volume_iops_exceeded_seconds_total"
 VOLUME_BANDWIDTH_EXCEEDED = "ebs_volume_bandwidth_exceeded_seconds_total"
 INSTANCE_IOPS_EXCEEDED = "ebs_instance_iops_exceeded_seconds_total"
 INSTANCE_BANDWIDTH_EXCEEDED = "ebs_instance_bandwidth_exceeded_seconds_total"
+EXCEEDED = (
+    VOLUME_IOPS_EXCEEDED,
+    VOLUME_BANDWIDTH_EXCEEDED,
+    INSTANCE_IOPS_EXCEEDED,
+    INSTANCE_BANDWIDTH_EXCEEDED,
+)
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS = "cpu_periods_total"
 THROTTLED_PERIODS = "cpu_throttled_periods_total"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orchestrator.analysis.telemetry.counters import counted_time, counter_names
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -109,15 +111,18 @@ def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
         _node, metric = key
         # Gauges rise and fall, so that they have no growth.
         if metric.endswith("_total"):
-            steps[key] = _steps(readings)
+            is_of_time = metric in counter_names.EXCEEDED
+            steps[key] = _steps(readings, is_of_time)
     return steps
 
 
-def _steps(readings: SampledSeries) -> Steps:
+def _steps(readings: SampledSeries, is_of_time: bool) -> Steps:
     step_s = np.diff(readings.time_s)
     growth = np.diff(readings.value)
     # A counter that fell was reset. How much it grew is not known, so the step is left out.
     grew = (step_s > 0) & (growth >= 0)
+    if is_of_time:
+        grew &= counted_time.is_possible(growth, step_s)
     return Steps(
         end_s=readings.time_s[1:][grew],
         step_s=step_s[grew],

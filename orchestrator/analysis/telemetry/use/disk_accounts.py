@@ -5,7 +5,7 @@ quotient is a share of the I/Os' time. An EBS volume counts for how long demand 
 its own or of its machine, which is a share of the time: the largest of its four counts is taken.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,13 +13,6 @@ import numpy as np
 
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.counters.counter_series import Array, Key, Steps
-
-_EXCEEDED = (
-    counter_names.VOLUME_IOPS_EXCEEDED,
-    counter_names.VOLUME_BANDWIDTH_EXCEEDED,
-    counter_names.INSTANCE_IOPS_EXCEEDED,
-    counter_names.INSTANCE_BANDWIDTH_EXCEEDED,
-)
 
 
 @dataclass(frozen=True)
@@ -72,17 +65,7 @@ def _of_emulated(rates: Mapping[Key, Steps], node: str) -> CountedSeconds:
 
 
 def _of_ebs(rates: Mapping[Key, Steps], node: str) -> CountedSeconds:
-    largest_pct: dict[float, float] = {}
-    for metric in _EXCEEDED:
-        for end_s, share_pct in _exceeded(rates.get((node, metric))):
-            largest_pct[end_s] = max(largest_pct.get(end_s, 0.0), share_pct)
-    ends_s = sorted(largest_pct)
-    shares_pct = [largest_pct[end_s] for end_s in ends_s]
-    return CountedSeconds(np.array(ends_s, float), np.array(shares_pct, float))
-
-
-def _exceeded(steps: Steps | None) -> Iterator[tuple[float, float]]:
-    """End of each second → for which share of it, in %, demand was above one limit."""
-    if steps is not None:
-        shares_pct = np.minimum(100.0, 100 * steps.per_s)
-        yield from zip(steps.end_s.tolist(), shares_pct.tolist(), strict=True)
+    # Where one of the four is not known it may be the one that held I/Os back.
+    counted = counter_series.side_by_side(rates, node, counter_names.EXCEEDED)
+    largest = np.max(list(counted.per_s.values()), axis=0)
+    return CountedSeconds(counted.end_s, np.minimum(100.0, 100 * largest))

@@ -136,7 +136,7 @@ def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | 
     counted."""
     waited_s = _grown(begin, end, "waited_s")
     took_s = _grown(begin, end, "took_s")
-    if took_s <= 0:
+    if waited_s is None or not took_s:
         return None
     return 100 * waited_s / took_s
 
@@ -151,12 +151,18 @@ def _time_held_back_pct(
     return 100 * float(np.mean(account.held_back_pct >= cap_binding.HELD_BACK_PCT))
 
 
-def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
-    """By how much a counter grew, reads and writes together."""
+def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float | None:
+    """By how much a counter grew, reads and writes together. None if it was not read at both ends,
+    or fell: its server began anew."""
     total = 0.0
     for way in WAYS:
-        before = group(begin, way).get(name, 0.0)
-        total += group(end, way).get(name, 0.0) - before
+        before = group(begin, way).get(name)
+        after = group(end, way).get(name)
+        if before is None and after is None:
+            continue
+        if before is None or after is None or after < before:
+            return None
+        total += after - before
     return total
 
 

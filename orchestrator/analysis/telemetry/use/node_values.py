@@ -269,9 +269,13 @@ class Evidence:
         disk's of I/Os' time, and of both caps; an EBS volume's of the window. None: no count."""
         if self.caps.held_back_pct is not None:
             return self.caps.held_back_pct
-        # What holds the volume back may be its own limit or its machine's.
         volume_pct = self.volume.volume_exceeded_pct(cap)
-        return highest([volume_pct, self.volume.instance_exceeded_pct(cap)])
+        instance_pct = self.volume.instance_exceeded_pct(cap)
+        # What holds the volume back may be its own limit or its machine's: the one that is not
+        # known may be the one that does.
+        if volume_pct is None or instance_pct is None:
+            return None
+        return max(volume_pct, instance_pct)
 
     def sampled(self) -> dict[str, float]:
         """The values that there are, by their names."""

@@ -1,0 +1,167 @@
+"""Azure Monitor's metrics of disks and machines → tables with INTERVALS, of minutes at best.
+
+They are means per second from a time on, and percentages of limits
+(https://learn.microsoft.com/rest/api/monitor/metrics/list). What has no value is a gap, and what
+says itself that a part is missing is refused.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import QUANTITIES
+from orchestrator.analysis.observed.machine_reports import MACHINE
+from orchestrator.analysis.observed.managed_servers import FLEXIBLE_SERVER_STORAGE
+from orchestrator.analysis.observed.reported_throttle import COLUMNS, MACHINE_COLUMNS
+from orchestrator.histories.files.metric_points import (
+    DiskPlace,
+    MetricPoint,
+    intervals,
+)
+from orchestrator.histories.files.texts import FormError
+from orchestrator.keys import strict_yaml
+from orchestrator.units import listed
+
+_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_REPORTED = _TABLES["reported"]
+_OF_MACHINES = _TABLES["reported_of_machines"]
+_QUANTITIES = {**_TABLES["providers"], **_REPORTED, **_OF_MACHINES}
+# What is not an amount, but a report of a limit.
+_SHARES = {*COLUMNS.values(), *MACHINE_COLUMNS.values()}
+# Percentages are means of a minute, and rounded. At 100 the disk's limit holds I/Os back
+# (https://learn.microsoft.com/azure/virtual-machines/disks-metrics).
+_AT_LIMIT_PCT = 99.0
+_MINUTE_S = 60.0
+# No disk does so many times what it has without burst credit: a P1 does 30 times that.
+_BEYOND_PCT = 10_000.0
+_ASK_AGAIN = "ask for it again, and write nothing else into the file"
+_NOT_WHOLE = "ask for less time, and give several files"
+
+
+def read(content: Any) -> pd.DataFrame:
+    """Devices are `lun0` and `os` of a machine, a disk that is its own node, or MACHINE for what is
+    reported of a machine itself. FormError if those of a machine are not told apart."""
+    interval = pd.to_timedelta(content["interval"], errors="coerce")
+    step_s = interval.total_seconds()
+    points = list[MetricPoint]()
+    for metric in content["value"]:
+        if _is_report(metric) and not _has_success(metric):
+            continue  # not all machines report of their disks' limits
+        _check_success(metric)
+        points += _points(metric, step_s)
+    table = intervals(points, step_s)
+    table[list(QUANTITIES)] *= step_s  # means per second → sums
+    return table
+
+
+def _is_report(metric: Any) -> bool:
+    """Whether it reports of a limit, without which the others are read all the same."""
+    whole_name = metric["name"]["value"].lower()
+    _, _, name = whole_name.partition(" disk ")
+    return name in _REPORTED or whole_name in _OF_MACHINES
+
+
+def _has_success(metric: Any) -> bool:
+    return bool(metric.get("errorCode", "Success") == "Success")
+
+
+def _check_success(metric: Any) -> None:
+    """FormError if the provider says itself that it could not answer for this metric."""
+    if not _has_success(metric):
+        name = metric["name"]["value"]
+        why = metric.get("errorMessage") or metric["errorCode"]
+        raise FormError(f"Azure has no {name}: {why}", _NOT_WHOLE)
+
+
+def _points(metric: Any, step_s: float) -> Iterator[MetricPoint]:
+    """The points of a metric, a mean of `step_s` each; none if it is not read."""
+    whole_name = metric["name"]["value"].lower()
+    # `data disk read bytes/sec`, or `read_iops` of a flexible server, which has one disk.
+    disk, _, name = whole_name.partition(" disk ")
+    if not name:
+        disk = FLEXIBLE_SERVER_STORAGE
+        name = whole_name
+    if name in _OF_MACHINES:
+        disk = MACHINE
+    quantity = _QUANTITIES.get(name)
+    if quantity is None:
+        return
+    for series in metric["timeseries"]:
+        _check_aggregation(name, series["data"])
+        place = _place(disk, metric["id"], series.get("metadatavalues") or ())
+        for point in series["data"]:
+            value = point.get("average")
+            if quantity in _SHARES and value is not None:
+                value = _share_at_limit(metric["name"]["value"], value, step_s)
+            yield MetricPoint(
+                place.node, place.device, point["timeStamp"], quantity, value
+            )
+
+
+def _share_at_limit(name: str, percentage: Any, step_s: float) -> float | None:
+    """For which share of an interval a limit was reached, by its mean percentage; None if that does
+    not tell. FormError if it is no number."""
+    if isinstance(percentage, bool) or not isinstance(percentage, int | float):
+        raise FormError(f"a value of {name} is no number: {percentage!r}", _ASK_AGAIN)
+    if not 0 <= percentage <= _BEYOND_PCT:
+        return None
+    if percentage >= _AT_LIMIT_PCT:
+        return 1.0
+    # The mean of an hour may be far below 100 though the limit was reached in half of its minutes.
+    if step_s > _MINUTE_S:
+        return None
+    return 0.0
+
+
+def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:
+    """FormError if it was asked for something else than means."""
+    if any("average" in point for point in data):
+        return
+    asked: dict[str, None] = {}
+    for point in data:
+        asked.update(dict.fromkeys(point))
+    asked.pop("timeStamp", None)
+    if asked:
+        raise FormError(
+            f"of {name} it has {listed(list(asked))}, and no average",
+            "ask with --aggregation Average",
+        )
+
+
+def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
+    """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
+    virtualMachineScaleSets/db, of whose machines one may be named behind."""
+    values = {}
+    for dimension in dimensions:
+        values[dimension["name"]["value"].lower()] = dimension["value"]
+    _, kind, *names = metric.split("/providers/")[1].split("/")
+    node = values.get("vmname", "_".join(names[::2]))
+    if disk == FLEXIBLE_SERVER_STORAGE:
+        return DiskPlace(node, disk)
+    if disk == "composite":
+        return DiskPlace(node, node)
+    # A metric without its dimensions is of all disks of a machine, or all machines of a set.
+    is_any_of_set = len(names) == 1 and "sets" in kind.lower()
+    has_number = disk not in ("os", "temp", MACHINE)
+    _check_apart(node, values, is_any_of_set, has_number)
+    if has_number:
+        return DiskPlace(node, f"lun{values['lun']}")
+    return DiskPlace(node, disk)
+
+
+def _check_apart(
+    node: str, values: Mapping[str, str], is_any_of_set: bool, has_number: bool
+) -> None:
+    """FormError if several machines or disks are one."""
+    needed = []
+    if is_any_of_set:
+        needed.append("VMName")
+    if has_number:
+        needed.append("LUN")
+    if all(name.lower() in values for name in needed):
+        return
+    asked = " and ".join(f"{name} eq '*'" for name in needed)
+    raise FormError(
+        f"disks of {node} are not told apart", f'ask with --filter "{asked}"'
+    )
