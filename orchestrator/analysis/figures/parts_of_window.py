@@ -48,7 +48,7 @@ class PartOfWindow(Window):
         return (start_s < edges.over_s) & (ended_s > edges.event_s)
 
 
-class Parts(NamedTuple):
+class WindowParts(NamedTuple):
     """The parts of a window in their order."""
 
     before: PartOfWindow
@@ -60,16 +60,16 @@ class Parts(NamedTuple):
             part.add(table)
 
 
-def between(edges: Edges, result: parts.Result, pooled: bool) -> Parts:
+def between(edges: Edges, result: parts.Result, pooled: bool) -> WindowParts:
     """The parts, to which no transaction is added yet. `pooled`: as of `transactions`."""
     at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
     before = PartOfWindow((edges.begin_s, edges.event_s), edges, pooled, at_a_rate)
     meanwhile = PartOfWindow((edges.event_s, edges.over_s), edges, pooled, at_a_rate)
     after = PartOfWindow((edges.over_s, edges.end_s), edges, pooled, at_a_rate)
-    return Parts(before, meanwhile, after)
+    return WindowParts(before, meanwhile, after)
 
 
-def figures(parts: Parts, scopes: Sequence[str]) -> Iterator[Measurement]:
+def figures(parts: WindowParts, scopes: Sequence[str]) -> Iterator[Measurement]:
     """The figures of all transactions in each part of the window, under its scope."""
     for part, scope in zip(parts, scopes, strict=True):
         yield from _figures_of(part, scope)
