@@ -94,6 +94,61 @@ def test_aliases_that_multiply_are_refused_in_a_few_words() -> None:
     assert sum(len(mistake.what) for mistake in raised.value.mistakes) < 4000
 
 
+# ------------------------------------------------------------------ quickly
+
+SHIPPED = [*(ROOT / "profiles").rglob("*.yaml"), *(ROOT / "workloads").glob("*.yaml")]
+# What YAML gives a meaning to, and what readers of it have disagreed about.
+SIGNS = ["\t", "?", "!", "|", ">", "---", "&a", "*a", "<<", ": ", "- ", "#", "[", "}"]
+SIGNS += [
+    "\n",
+    "\r",
+    "\x07",
+    "\x85",
+    "\u2028",
+    "\ufeff",
+    "é",
+    "😀",
+    '"',
+    "'",
+    "%",
+    "1_0",
+    "~",
+]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A few lines of a shipped file, with signs set in or over others."""
+    lines = draw(st.sampled_from(SHIPPED)).read_text().splitlines()
+    begin = draw(st.integers(0, len(lines) - 1))
+    text = "\n".join(lines[begin : begin + draw(st.integers(1, 8))])
+    for sign in draw(st.lists(st.sampled_from(SIGNS), max_size=3)):
+        place = draw(st.integers(0, len(text)))
+        text = text[:place] + sign + text[place + draw(st.integers(0, 1)) :]
+    return text
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_shipped_files_are_the_same_read_quickly(file: Path) -> None:
+    text = file.read_text()
+    quickly_read = strict_yaml._quickly_read(text)
+    if file.parent.name == "catalog":
+        assert quickly_read is not None
+    assert quickly_read in (None, strict_yaml._read("x.yaml", text))
+
+
+@given(damaged())
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+def test_what_is_read_quickly_is_read_so_with_care(text: str) -> None:
+    quickly_read = strict_yaml._quickly_read(text)
+    if isinstance(quickly_read, dict):
+        assert repr(quickly_read) == repr(strict_yaml._read("x.yaml", text))
+
+
+def test_depth_without_end_is_left_to_who_refuses_it() -> None:
+    assert strict_yaml._quickly_read("[" * 1_000_000) is None
+
+
 # ------------------------------------------------------------------ files
 
 
