@@ -7,7 +7,7 @@ from orchestrator.design import node_disks
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import refused
 from orchestrator.model import ClusterSpec
-from orchestrator.tier import Limits, MachineLimits, Tier
+from orchestrator.tier import Limits, MachineLimits, Tier, VmCap
 from orchestrator.tier_catalog import Catalog, Chosen, prices
 from orchestrator.tier_catalog.effective import Cap, Effective
 from orchestrator.tier_catalog.rows import VmSize
@@ -54,9 +54,9 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
         tier = replace(tier, wal=_log_on_vm(tier.wal, size, vm))
     both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
     caps = [*tier.origin.vm_caps]
-    for cap in both.warnings():
-        # It begins otherwise than a limit of the data's disk, which may be far from this one.
-        caps.append(f"data's and WAL's disk together, {cap}")
+    for cap in both.vm_caps():
+        # It is no limit of the data's disk, which may be far from this one.
+        caps.append(VmCap(None, f"data's and WAL's disk together, {cap.text}"))
     return replace(
         tier,
         origin=replace(tier.origin, vm_caps=tuple(caps)),

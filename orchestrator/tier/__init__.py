@@ -182,20 +182,34 @@ class Price:
     verified: bool | None = None
 
 
+# The limits of disks that a machine may set instead.
+VmLimit = Literal["IOPS", "throughput", "burst IOPS", "burst throughput"]
+
+
+@dataclass(frozen=True)
+class VmCap:
+    """A limit that the machine sets, because the disks could do more. text: the same in a sentence.
+
+    limit: of the disk of a node's data; None if data and log have it together (`MachineLimits`).
+    """
+
+    limit: VmLimit | None
+    text: str
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a tier's figures are from, and what is to be said about them.
 
-    `catalog_type`: the type of its catalog row, if it has one. `vm_caps`: a sentence for each limit
-    that the machine sets, not the disk. `size_bytes`: what each disk holds, as bought; None: not
-    known.
+    `catalog_type`: the type of its catalog row, if it has one. `size_bytes`: what each disk holds,
+    as bought; None: not known.
     """
 
     catalog_type: str = ""
     source: str = ""
     as_of: str = ""
     notes: str = ""
-    vm_caps: tuple[str, ...] = ()
+    vm_caps: tuple[VmCap, ...] = ()
     size_bytes: int | None = None
 
 

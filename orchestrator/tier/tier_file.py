@@ -3,7 +3,7 @@
 `flat` writes what `parts` reads. Both take and give plain content, as of JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from orchestrator.errors import UsageError
@@ -53,6 +53,11 @@ _PLACES: Mapping[str, _Place] = {
     "storage_class": _Place("disk", "storage_class"),
     "in_memory": _Place("disk", "in_memory"),
 }
+# Files have the sentences of a machine's limits, and under the other key which limit each is of.
+_VM_CAPS = "vm_caps"
+_VM_LIMITS = "vm_limits"
+# Earlier releases told that by the words with which a sentence begins.
+_VM_LIMIT_WORDS = ("IOPS", "throughput", "burst IOPS", "burst throughput")
 # A kind of disk that earlier releases had.
 _CONTROL_GROUP = "cgroup"
 # These have the same name in both.
@@ -81,6 +86,11 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
             del content[key]
     if content["size_bytes"] is None:
         del content["size_bytes"]
+    if content[_VM_CAPS]:
+        content[_VM_LIMITS] = {}
+        for cap in content[_VM_CAPS]:
+            content[_VM_LIMITS][cap["text"]] = cap["limit"]
+        content[_VM_CAPS] = list(content[_VM_LIMITS])
     if tier["wal"]:
         content["wal"] = tier["wal"]
     if tier["count"] > 1:
@@ -116,11 +126,29 @@ def parts(content: Any) -> Any:
         if place.part:
             part = tier[place.part]
         part[place.name] = content[key]
+    tier["origin"]["vm_caps"] = list(_vm_caps(content))
     kind = content.get("like") or content["enforcement"]
     if kind == _CONTROL_GROUP:
         raise _control_groups_error(content.get("name"))
     tier["disk"]["kind"] = kind
     return tier
+
+
+def _vm_caps(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each limit that the machine sets: which one it is, and the sentence."""
+    limits = content.get(_VM_LIMITS, {})
+    for text in content.get(_VM_CAPS, ()):
+        if text in limits:
+            yield {"limit": limits[text], "text": text}
+        else:
+            yield {"limit": _limit_in_sentence(text), "text": text}
+
+
+def _limit_in_sentence(text: str) -> str | None:
+    begin, _, _ = text.partition(":")
+    if begin in _VM_LIMIT_WORDS:
+        return begin
+    return None
 
 
 def _control_groups_error(name: object) -> UsageError:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from orchestrator import units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import refused
-from orchestrator.tier import Burst, Limits, Tier, lower
+from orchestrator.tier import Burst, Limits, Tier, VmCap, VmLimit, lower
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.buying import Chosen
 from orchestrator.tier_catalog.rows import VmSize
@@ -52,23 +52,24 @@ class Effective:
     burst_iops: Cap
     burst_bytes_per_s: Cap
 
-    def warnings(self) -> Iterator[str]:
-        """One sentence for every limit of the disks that the VM's own limit makes useless."""
+    def vm_caps(self) -> Iterator[VmCap]:
+        """The limits of the disks that the VM's own limit makes useless."""
         number = units.format_number
         rate = units.format_bytes_per_s
-        yield from self._warning("IOPS", self.iops, number)
-        yield from self._warning("throughput", self.bytes_per_s, rate)
-        yield from self._warning("burst IOPS", self.burst_iops, number)
-        yield from self._warning("burst throughput", self.burst_bytes_per_s, rate)
+        yield from self._vm_cap("IOPS", self.iops, number)
+        yield from self._vm_cap("throughput", self.bytes_per_s, rate)
+        yield from self._vm_cap("burst IOPS", self.burst_iops, number)
+        yield from self._vm_cap("burst throughput", self.burst_bytes_per_s, rate)
 
-    def _warning(
-        self, what: str, cap: Cap, shown: Callable[[float], str]
-    ) -> Iterator[str]:
+    def _vm_cap(
+        self, limit: VmLimit, cap: Cap, shown: Callable[[float], str]
+    ) -> Iterator[VmCap]:
         if cap.binds != "vm" or cap.disks is None or cap.vm is None:
             return
         through = shown(cap.vm)
         could = f"{shown(cap.disks)} that the disks could give"
-        yield f"{what}: {self.vm} lets through {through} of the {could}"
+        text = f"{limit}: {self.vm} lets through {through} of the {could}"
+        yield VmCap(limit, text)
 
 
 def effective(
@@ -150,7 +151,7 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
         rate_peak = _peak(on_vm.bytes_per_s, on_vm.burst_bytes_per_s)
     burst = _one_burst(tier, iops_peak, rate_peak)
     limits = replace(tier.limits, iops=iops, bytes_per_s=rate, burst=burst)
-    origin = replace(tier.origin, vm_caps=tuple(on_vm.warnings()))
+    origin = replace(tier.origin, vm_caps=tuple(on_vm.vm_caps()))
     return replace(tier, limits=limits, origin=origin)
 
 

@@ -78,7 +78,7 @@ def _tails(profiles: Sequence[Profile]) -> str:
 def vm_caps(campaign: Results) -> Doubts:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.origin.vm_caps:
-            yield _vm_caps_the_disk(profile.name, cap)
+            yield _vm_caps_the_disk(profile.name, cap.text)
 
 
 # ------------------------------------------------------------------ what was not as asked, or alike

@@ -231,7 +231,8 @@ def _about_origin(profile: Profile) -> Iterator[str]:
         yield f"latency: {latency}"
     yield tier.origin.notes.strip()
     # The machine's own caps may bind before those of the disk.
-    yield from tier.origin.vm_caps
+    for cap in tier.origin.vm_caps:
+        yield cap.text
     yield f"price of a disk: {wording.price(tier.price)}"
     if tier.wal:
         yield f"price of a disk for WAL: {wording.price(tier.wal.price)}"

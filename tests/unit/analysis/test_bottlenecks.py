@@ -18,7 +18,7 @@ from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.use import cap_binding, disk_seconds, node_use
 from orchestrator.analysis.telemetry.use.node_values import NAMES, Evidence, of_figures
 from orchestrator.facts import BottleneckCause
-from orchestrator.tier import Tier
+from orchestrator.tier import Tier, VmCap, VmLimit
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape, held, rates_of, sampled_in
 from tests.campaigns import build_campaign, build_tier
@@ -274,7 +274,7 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
 
 
 AT_BANDWIDTH = {"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}
-VM_LIMITS = ("IOPS", "throughput", "burst IOPS", "burst throughput")
+VM_LIMITS: tuple[VmLimit, ...] = get_args(VmLimit)
 BURSTING = {"burst_credit_left_pct": 30.0, "time_above_base_pct": 50.0}
 
 
@@ -294,11 +294,12 @@ BURSTING = {"burst_credit_left_pct": 30.0, "time_above_base_pct": 50.0}
 def test_the_limit_of_the_machine_is_named_that_was_reached(
     figures: Mapping[str, float], limit: str
 ) -> None:
-    caps = [f"{name}: the machine lets through less" for name in VM_LIMITS]
+    # The sentence is shown, and is not read for which limit it is of.
+    caps = [VmCap(name, f"the machine lets through less {name}") for name in VM_LIMITS]
     cause = judged(figures, changed(TIER, vm_caps=tuple(caps)))
     assert cause.name == "vm_cap"
-    assert f"the machine's limit ({limit}: the machine lets through less)" in cause.text
-    without = [cap for cap in caps if not cap.startswith(f"{limit}:")]
+    assert f"the machine's limit (the machine lets through less {limit})" in cause.text
+    without = [cap for cap in caps if cap.limit != limit]
     cause = judged(figures, changed(TIER, vm_caps=tuple(without)))
     assert cause.name in ("iops_cap", "bandwidth_cap")
     assert "the machine's limit" not in cause.text

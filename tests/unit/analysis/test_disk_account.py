@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.analysis.telemetry.causes import bottlenecks, disk_account, node_cause
 from orchestrator.analysis.telemetry.use.node_values import Evidence, of_figures
+from orchestrator.tier import VmCap
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.counted_disks import of_disk
@@ -126,7 +127,7 @@ def test_a_slow_host_says_itself_what_the_limits_kept() -> None:
 
 # ------------------------------------------------------------------ EBS volumes
 
-VM_CAP = ("IOPS: the machine lets through less",)
+VM_CAP = (VmCap("IOPS", "the machine lets through less"),)
 
 
 def exceeded(

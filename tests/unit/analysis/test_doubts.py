@@ -11,7 +11,7 @@ import pytest
 from orchestrator.analysis.doubts.kinds import find
 from orchestrator.metrics import measured
 from orchestrator.model import Doubt, Note, Record
-from orchestrator.tier import LatencyModel, Price
+from orchestrator.tier import LatencyModel, Price, VmCap
 from tests.campaigns import build_campaign, build_gate, with_tier
 from tests.doubted import Change, facts, figures, kinds, small, the
 from tests.tiers import changed
@@ -77,7 +77,7 @@ def test_disks_held_to_their_limits_in_different_ways() -> None:
 
 def test_a_vm_below_its_disk() -> None:
     cap = "IOPS: the VM lets through 12,800 of the 20,000 that the disks could give"
-    campaign = with_tier(small(), vm_caps=(cap,))
+    campaign = with_tier(small(), vm_caps=(VmCap("IOPS", cap),))
     assert the("VM caps the disk", campaign).text == f"premium: {cap}"
     assert "a larger VM" in the("VM caps the disk", campaign).advice
 

@@ -17,7 +17,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.use.node_values import of_figures
-from orchestrator.tier import Burst, Limits
+from orchestrator.tier import Burst, Limits, VmCap
 from tests.bench.simulated_system import SLOW, System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_tier
@@ -387,9 +387,8 @@ def test_a_burst_that_was_emptied_before_the_window() -> None:
 
 
 def test_a_limit_of_the_machine_is_not_the_disk_s() -> None:
-    caps = (
-        "IOPS: Standard_D2s_v5 lets through 200 of the 5,000 that the disks could give",
-    )
+    text = "Standard_D2s_v5 lets through 200 of the 5,000 that the disks could give"
+    caps = (VmCap("IOPS", text),)
     _, run = simulated(CAPPED)
     tier = changed(run.record.profile.tier, vm_caps=caps)
     limit = named(

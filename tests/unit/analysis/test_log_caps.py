@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.use import disk_cap_use
 from orchestrator.analysis.telemetry.use.node_values import CapUse, of_figures
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
-from orchestrator.tier import Limits, MachineLimits
+from orchestrator.tier import Limits, MachineLimits, VmCap
 from tests.campaign_tables import rates_of
 from tests.seen import but
 from tests.tiers import a_tier, changed
@@ -130,6 +130,6 @@ def test_a_data_disk_at_its_own_cap_is_not_the_machine_s() -> None:
             "cpu_pct": 20.0,
         }
     )
-    cap = "data's and WAL's disk together, IOPS: D4 lets through 2,000 of the 6,000"
+    cap = VmCap(None, "IOPS: D4 lets through 2,000 of the 6,000 of data and WAL")
     tier = replace(changed(DATA, vm_caps=(cap,)), machine=MACHINE)
     assert node_cause.judge(values, tier, "node-1").name == "iops_cap"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 import pytest
+from pydantic import TypeAdapter
 
-from orchestrator.tier import Limits, Tier, tier_file
+from orchestrator.tier import Limits, Tier, VmCap, as_written, tier_file
 from tests.campaigns import build_tier
 
 OF_FEW_TIERS = ("wal", "count", "shared", "in_memory", "read_latency_measured")
@@ -40,3 +41,27 @@ def test_parts_are_those_of_the_file_and_of_a_tier_that_has_them() -> None:
     assert parts["name"] == "premium"
     assert tier_file.parts(whole) is whole
     assert tier_file.parts("premium") == "premium"
+
+
+def test_a_machine_s_limit_is_kept_beside_its_sentence() -> None:
+    caps = (VmCap("throughput", "less than the disks"), VmCap(None, "both: less"))
+    tier = build_tier("premium")
+    limited = replace(tier, origin=replace(tier.origin, vm_caps=caps))
+    content = as_written(limited)
+    assert content["vm_caps"] == ["less than the disks", "both: less"]
+    assert TypeAdapter(Tier).validate_python(content) == limited
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("burst IOPS: the machine lets through less", "burst IOPS"),
+        ("data's and WAL's disk together, IOPS: less", None),
+    ],
+)
+def test_in_files_of_earlier_releases_the_sentence_names_the_limit(
+    text: str, limit: str | None
+) -> None:
+    content = {**as_written(build_tier("premium")), "vm_caps": [text]}
+    (cap,) = TypeAdapter(Tier).validate_python(content).origin.vm_caps
+    assert (cap.limit, cap.text) == (limit, text)

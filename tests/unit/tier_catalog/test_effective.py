@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import Burst, Tier, VmCap
 from orchestrator.tier_catalog.effective import Effective
 from tests.catalog import CATALOG, MB, MIB, at, chosen
 from tests.tiers import a_tier
@@ -64,11 +64,13 @@ def test_limits_of_disks_and_vm_apart() -> None:
 
 def test_a_warning_names_the_vm_that_binds() -> None:
     v2 = at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")
-    assert list(on(v2, D8S_V5).warnings()) == []
-    assert list(on("azure/P40", "azure/Standard_D8s_v3").warnings()) == [
+    assert list(on(v2, D8S_V5).vm_caps()) == []
+    text = (
         "throughput: azure/Standard_D8s_v3 lets through 192 MB/s "
         "of the 250 MB/s that the disks could give"
-    ]
+    )
+    limits = on("azure/P40", "azure/Standard_D8s_v3")
+    assert list(limits.vm_caps()) == [VmCap("throughput", text)]
 
 
 def test_more_disks_than_a_vm_takes_are_refused() -> None:
@@ -103,7 +105,7 @@ def test_the_vm_cuts_a_disks_burst() -> None:
 def test_own_numbers_are_bound_like_a_row() -> None:
     tier = a_tier("own", "own", "emulated", 50000, 100 * MB, notes="by hand")
     assert tier_catalog.bound(tier, on(tier, "azure/Standard_DS14_v2")) == tier
-    assert list(on(tier, "aws/m5.24xlarge").warnings()) == []
+    assert list(on(tier, "aws/m5.24xlarge").vm_caps()) == []
 
 
 def test_a_real_disk_of_unknown_limits_is_not_declared_to_have_the_vms() -> None:
@@ -117,6 +119,8 @@ def test_a_bound_tier_has_the_effective_limits() -> None:
     tier = tier_catalog.bound(chosen(ULTRA).tier, on(ULTRA, D8S_V5))
     assert (tier.limits.iops, tier.limits.bytes_per_s) == (12800, 200 * MB)
     assert tier.limits.burst == Burst(20000, None, 1800.0, 0.0)
-    assert tier.origin.vm_caps == (
-        "IOPS: azure/Standard_D8s_v5 lets through 12,800 of the 20,000 that the disks could give",
+    text = (
+        "IOPS: azure/Standard_D8s_v5 lets through 12,800 of the 20,000 "
+        "that the disks could give"
     )
+    assert tier.origin.vm_caps == (VmCap("IOPS", text),)

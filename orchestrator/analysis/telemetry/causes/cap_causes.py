@@ -23,7 +23,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
     assumed,
     largest,
 )
-from orchestrator.tier import Tier
+from orchestrator.tier import Tier, VmLimit
 from orchestrator.units import format_bytes_per_s
 
 CAP_PCT = 95.0  # median second, of the cap in force
@@ -39,16 +39,19 @@ APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
 @dataclass(frozen=True)
 class _Kind:
-    """`less`: what would not help. `of_machine`, `of_machine_burst`: how the sentence of a
-    machine's limit begins in a tier's `vm_caps`."""
+    """What is said of a cap, of IOPS or of bandwidth.
+
+    less: what would not help.
+    of_machine, of_machine_burst: which limit of a machine it may be instead.
+    """
 
     name: CapName
     other: CapName
     cause: Literal["iops_cap", "bandwidth_cap"]
     title: str
     less: str
-    of_machine: str
-    of_machine_burst: str
+    of_machine: VmLimit
+    of_machine_burst: VmLimit
 
 
 _IOPS = _Kind(
@@ -57,8 +60,8 @@ _IOPS = _Kind(
     cause="iops_cap",
     title="IOPS",
     less="",
-    of_machine="IOPS:",
-    of_machine_burst="burst IOPS:",
+    of_machine="IOPS",
+    of_machine_burst="burst IOPS",
 )
 _BANDWIDTH = _Kind(
     name="bandwidth",
@@ -66,8 +69,8 @@ _BANDWIDTH = _Kind(
     cause="bandwidth_cap",
     title="bandwidth",
     less="; more IOPS alone would not",
-    of_machine="throughput:",
-    of_machine_burst="burst throughput:",
+    of_machine="throughput",
+    of_machine_burst="burst throughput",
 )
 _KINDS = (_IOPS, _BANDWIDTH)
 
@@ -214,12 +217,12 @@ def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
 
 
 def _declared_limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
-    begins = kind.of_machine
+    limit = kind.of_machine
     if _is_in_burst(values):
-        begins = kind.of_machine_burst
-    for text in tier.origin.vm_caps:
-        if text.startswith(begins):
-            return text
+        limit = kind.of_machine_burst
+    for cap in tier.origin.vm_caps:
+        if cap.limit == limit:
+            return cap.text
     return ""
 
 
