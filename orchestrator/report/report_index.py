@@ -154,15 +154,21 @@ class ReportIndex:
         workload: str,
         summary: conclusions.CellSummary | None,
         words: Callable[[conclusions.CellSummary], str] = wording.value,
+        metric: str = "",
     ) -> blocks.Cell:
-        """A value with its spread.
+        """A value with its spread, and of how many runs it is if not of all.
 
         If there is none, the cell says whether finished runs did not measure it or runs were lost.
         """
         # A gap says why it is one: an empty cell could be taken for zero.
         if summary is None:
-            return blocks.Cell(self.absence(profile, workload), missing=True)
-        return blocks.Cell(words(summary), detail=wording.spread(summary))
+            return blocks.Cell(self.absence(profile, workload, metric), missing=True)
+        detail = wording.spread(summary)
+        done = len(self.finished(profile, workload))
+        # The others may lack it because they were the worst, as those that did not recover.
+        if summary.n < done:
+            detail = f"{detail} {summary.n} of {done} runs".strip()
+        return blocks.Cell(words(summary), detail=detail)
 
     def rows(self, row: Callable[[str, str], blocks.Row]) -> Iterator[blocks.Row]:
         """Each workload as a heading, and below it the `row` of each tier."""
@@ -171,11 +177,13 @@ class ReportIndex:
             for tier in self.tiers:
                 yield row(tier, workload.name)
 
-    def absence(self, profile: str, workload: str) -> str:
+    def absence(self, profile: str, workload: str, metric: str = "") -> str:
         """What stands in the place of a value that is not there."""
         # "Missing" is a loss; "not measured" is no fault of the run.
         if not self.finished(profile, workload):
             return "missing"
+        if metric == "recovery_s":
+            return "not recovered"
         return "not measured"
 
     def metric_cells(
@@ -189,7 +197,7 @@ class ReportIndex:
         cells: dict[str, blocks.Cell] = {}
         for metric, title in titles.items():
             summary = self.cell(profile, workload, metric, transaction_type)
-            cells[title] = self.value_cell(profile, workload, summary)
+            cells[title] = self.value_cell(profile, workload, summary, metric=metric)
         return cells
 
     # -------------------------------------------------------------- runs

@@ -163,14 +163,20 @@ def _results(asked: Asked, subject: str) -> Iterator[ObjectiveResult]:
 
 def limits_in_words(asked: Asked) -> Iterator[str]:
     """What limited it under each workload; first of all that it was this machine."""
-    named = len(asked.campaign.plan.workloads) > 1
+    loads = asked.campaign.plan.workloads
+    named = len(loads) > 1
+    slow = {load.name for load in loads if load.slow}
     for cell in asked.verdict.bottlenecks:
         if cell.profile != asked.verdict.baseline:
             continue
         about = ""
         if named:
             about = f"{cell.workload}: "
-        yield f"{about}{_limit_in_words(cell.cause)}"
+        limit = _limit_in_words(cell.cause)
+        # Nobody asked for it: what a slow disk does is no limit of the tier.
+        if cell.workload in slow:
+            limit = "What limited it was not asked, as a disk was made slow."
+        yield f"{about}{limit}"
 
 
 def _limit_in_words(cause: BottleneckCause) -> str:

@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.untested import (
     OF_NOTES,
     is_stand_in,
 )
+from orchestrator.design import slow_disks
 from orchestrator.facts import DatabaseFacts, NoteKind
 from orchestrator.model import (
     DISK_DEVICE,
@@ -72,6 +73,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         label = "Stand-in, not a real cluster"
         shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))
     shown.extend(existing_clusters(index))
+    shown.extend(_slow_disks(index))
     shown.extend(_doubts(index))
     for stamp in note_stamps:
         if stamp.label not in _FIRST:
@@ -82,6 +84,30 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         label = f"Scale “{scale}”"
         shown.append(Stamp(label, ABOUT_SMALL_SCALE, "", is_in_brief=True))
     return tuple(shown)
+
+
+def _slow_disks(index: ReportIndex) -> Iterator[Stamp]:
+    """Said first of all, because else figures would be taken for those of usual days."""
+    text = slow_disks_in_words(index)
+    if text:
+        yield Stamp(
+            "A slow disk",
+            f"{text} Figures of the whole window hold that time.",
+            "For those of usual days leave `slow` (--slow) out.",
+        )
+
+
+def slow_disks_in_words(index: ReportIndex) -> str:
+    """Which disks were slow in the windows, and how. Loads with the same are told once."""
+    loads_by_text: dict[str, list[str]] = {}
+    for load in index.campaign.plan.workloads:
+        text = slow_disks.all_described(load.slow)
+        if text:
+            loads_by_text.setdefault(text, []).append(load.name)
+    sentences: list[str] = []
+    for text, loads in loads_by_text.items():
+        sentences.append(f"In each window of {listed(loads)}: {text}.")
+    return " ".join(sentences)
 
 
 # ------------------------------------------------------------------ doubts and notes

@@ -6,7 +6,6 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.design import slow_disks
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -21,6 +20,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import caveats
 from orchestrator.report.sections.summary import change_cell, levels
 
 
@@ -75,21 +75,9 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
         yield Part("A lost node (less time is better)", (rebuilt,))
     if index.has("slow_share_pct"):
         slow_disk = _table(index, _SLOW_DISK)
-        yield Part("A slow disk", (_slow_disks(index), slow_disk))
+        which = Paragraph(caveats.slow_disks_in_words(index))
+        yield Part("A slow disk", (which, slow_disk))
     yield from _open_questions(index)
-
-
-def _slow_disks(index: ReportIndex) -> Paragraph:
-    """Which disks were slow in the window, and how. Loads with the same are told once."""
-    loads_by_text: dict[str, list[str]] = {}
-    for load in index.campaign.plan.workloads:
-        text = slow_disks.all_described(load.slow)
-        if text:
-            loads_by_text.setdefault(text, []).append(load.name)
-    sentences: list[str] = []
-    for text, loads in loads_by_text.items():
-        sentences.append(f"In each window of {units.listed(loads)}: {text}.")
-    return Paragraph(" ".join(sentences))
 
 
 def _compared_tiers(index: ReportIndex) -> tuple[str, ...]:

@@ -160,7 +160,9 @@ def _tier_row(
     row = {"Tier": Cell(tier, detail=n, tier=tier, notes=notes)}
     for column in columns:
         summary = _summary(index, tier, workload, column)
-        row[column.title] = index.value_cell(tier, workload, summary)
+        row[column.title] = index.value_cell(
+            tier, workload, summary, metric=column.metric
+        )
     return row
 
 

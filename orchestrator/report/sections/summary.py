@@ -262,4 +262,4 @@ def _lacking(index: ReportIndex, tier: str, workload: str, metric: str) -> Cell:
     # There were transactions, but fewer than the 1,000 that a p99 takes.
     if metric == LATENCY_P99 and average is not None:
         return Cell("no p99", "too few transactions", missing=True)
-    return Cell(index.absence(tier, workload), missing=True)
+    return Cell(index.absence(tier, workload, metric), missing=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from orchestrator import report
 from orchestrator.analysis import verdicts
@@ -12,7 +12,8 @@ from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.report.blocks import Charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import deltas, over_time
+from orchestrator.report.sections import caveats, deltas, over_time
+from orchestrator.report.sections import measured as measured_section
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
 
@@ -73,6 +74,72 @@ def test_tiers_are_compared_in_what_a_slow_disk_costs() -> None:
         "better",
     ):
         assert words in table, words
+
+
+def test_the_first_screen_says_which_disk_was_slow() -> None:
+    """Else its figures would be taken for those of usual days."""
+    campaign = slowed_in_plan(
+        build_campaign(workloads=["insert"], frames=False, change=with_figures)
+    )
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    stamps = {stamp.label: stamp.text for stamp in caveats.stamps(index)}
+    words = "In each window of insert: node-3 at 10 % of its IOPS and bytes/s for 20 s."
+    assert stamps["A slow disk"].startswith(words)
+    assert next(iter(stamps)) == "A slow disk"
+    usual = build_campaign(workloads=["insert"], frames=False)
+    index = ReportIndex(usual, verdicts.judge(usual))
+    assert "A slow disk" not in {stamp.label for stamp in caveats.stamps(index)}
+
+
+def test_what_limits_a_tier_is_not_asked_while_a_disk_is_slow() -> None:
+    campaign = slowed_in_plan(
+        build_campaign(profiles=["premium"], workloads=["insert"], change=with_figures)
+    )
+    answer = ReportIndex(campaign, verdicts.judge(campaign)).answer
+    text = repr(answer)
+    assert "What limited it was not asked, as a disk was made slow." in text
+    assert "What limited it is not known" not in text
+
+
+@dataclass(frozen=True)
+class Sections:
+    """What is measured, and the changes against the baseline."""
+
+    measured: str
+    changes: str
+
+
+def recovered_in(repetitions: int) -> Sections:
+    """premium recovers in so many of its five repetitions, ultra in all."""
+
+    def as_recovered(record: Record) -> Record:
+        run = record.run
+        figured = with_figures(record)
+        if run.profile == "ultra" or run.repetition <= repetitions:
+            return figured
+        kept = [m for m in figured.measurements if m.metric != "recovery_s"]
+        return replace(figured, measurements=tuple(kept))
+
+    campaign = build_campaign(
+        profiles=["ultra", "premium"],
+        workloads=["insert"],
+        repetitions=5,
+        frames=False,
+        change=as_recovered,
+    )
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    return Sections(repr(measured_section.section(index)), repr(deltas.section(index)))
+
+
+def test_a_mean_of_those_that_recovered_says_how_many_did() -> None:
+    assert "2 of 5 runs" in recovered_in(repetitions=2).measured
+    assert "5 runs" not in recovered_in(repetitions=5).measured
+
+
+def test_where_none_recovered_that_stands_in_place_of_a_time() -> None:
+    sections = recovered_in(repetitions=0)
+    assert "text='not recovered'" in sections.measured
+    assert "text='not recovered'" in sections.changes
 
 
 def test_the_ticket_says_which_disk_was_slow() -> None:
