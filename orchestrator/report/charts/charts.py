@@ -7,11 +7,11 @@ stay apart for every common kind of colour blindness; grey takes the place of th
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import vega_library
 from orchestrator.units import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
@@ -83,33 +83,15 @@ def figure(
     """
     datasets = _datasets(tables)
     # It comes with the extra `charts`; a page without pictures is better than none.
-    if not _can_draw():
+    if not vega_library.is_installed():
         why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
         return Chart(name, why, _IN_ITS_PLACE, remark)
     title = printable(title)
     spec = _printable_in(spec)
     static = {**spec, "config": drawing("look"), "datasets": datasets}
-    svg = with_own_ids(drawn(json.dumps(static)), name)
+    svg = with_own_ids(vega_library.drawn(json.dumps(static)), name)
     live = {**_with_layers(spec, hover), "description": title, "datasets": datasets}
     return Chart(name, title, svg, remark, live)
-
-
-def _can_draw() -> bool:
-    """Whether the extra `charts` is installed."""
-    try:
-        import vl_convert  # noqa: F401
-    except ModuleNotFoundError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=256)
-def drawn(spec: str) -> str:
-    """The SVG of a drawing with its data, which is JSON. Whoever makes several pages of a campaign
-    has most of its charts drawn once."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec))
 
 
 def _drawable(row: Mapping[Any, Any]) -> dict[str, Any]:

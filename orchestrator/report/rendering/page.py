@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import functools
 import gzip
 import hashlib
 import json
@@ -17,7 +16,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from orchestrator.report import blocks, wording
-from orchestrator.report.charts import charts
+from orchestrator.report.charts import charts, vega_library
 from orchestrator.report.rendering import filled, markdown, text_of
 from orchestrator.units import printable
 
@@ -216,12 +215,12 @@ def _refuse_end_of_element(code: str) -> None:
 def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
     if cache is None:
-        return _bundle()
+        return vega_library.code()
     # The name has the version, so that an older file does not hide an update of the library.
     kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
-    bundle = _bundle()
+    bundle = vega_library.code()
     # If it cannot be kept, as on a full disk, it is made again for the next page.
     with contextlib.suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
@@ -234,11 +233,3 @@ def _write_whole(file: Path, text: str) -> None:
     new = file.with_suffix(f".{os.getpid()}")
     new.write_text(text, encoding="utf-8")
     new.replace(file)
-
-
-@functools.cache
-def _bundle() -> str:
-    """It takes two seconds."""
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))

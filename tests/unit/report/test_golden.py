@@ -20,7 +20,7 @@ from rich.console import Console
 from orchestrator import report, units
 from orchestrator.cli.measure import concluding
 from orchestrator.cli.measure.concluding import ReportPaths
-from orchestrator.report.charts import charts
+from orchestrator.report.charts import vega_library
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 
@@ -74,9 +74,9 @@ def test_the_same_files_give_the_same_report(tmp_path: Path) -> None:
         profiles=["ultra"], workloads=["tpcc"], repetitions=1, measure_s=20.0
     )
     verdict = replace(report_verdicts.verdict(), baseline="ultra", decisions=())
-    charts.drawn.cache_clear()
+    vega_library.drawn.cache_clear()
     one = concluding.write_report(small, verdict, tmp_path / "one")
-    charts.drawn.cache_clear()
+    vega_library.drawn.cache_clear()
     two = concluding.write_report(small, verdict, tmp_path / "two")
     assert one.markdown.read_bytes() == two.markdown.read_bytes()
     assert one.html.read_bytes() == two.html.read_bytes()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from orchestrator.cli.measure import concluding
+from orchestrator.report.charts import vega_library
 from orchestrator.report.rendering import page
 from tests import report_verdicts
 
@@ -32,6 +35,28 @@ def test_the_folder_of_the_cache_is_made(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     assert page._vega(tmp_path / "home" / "cache") == page._vega(None)
+
+
+def test_labels_are_measured_in_the_font_that_comes_with_what_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A font of the machine is opened for each letter."""
+    files_of_fonts: list[str] = []
+
+    def noted(spec: str) -> str:
+        files_of_fonts.append(os.environ["FONTCONFIG_FILE"])
+        return spec
+
+    library = SimpleNamespace(vegalite_to_svg=noted)
+    monkeypatch.setitem(sys.modules, "vl_convert", library)
+    monkeypatch.setenv("FONTCONFIG_FILE", "fonts of the machine")
+    vega_library._library.cache_clear()
+    vega_library.drawn("a chart")
+    vega_library._library.cache_clear()
+    without_fonts, afterwards = files_of_fonts
+    (folder,) = ElementTree.parse(without_fonts).iter("dir")
+    assert not (Path(without_fonts).parent / str(folder.text)).exists()
+    assert afterwards == "fonts of the machine"
 
 
 def test_without_what_draws_charts_each_place_says_what_to_install(
