@@ -13,6 +13,7 @@ TierbenchError                  70  catch this to catch all of ours
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
 │   ├── NotPermittedError        2  the database's user may not do what a statement asks
+│   ├── NotCountedError          2  servers do not count the statements of a database
 │   ├── VoidError                2  what was measured is void, though all seemed well meanwhile
 │   └── LoadError                2  the load generator failed, or loaded something else than asked
 │       └── UnfinishedError      2  its loader failed, and can go on in the same database
@@ -169,6 +170,12 @@ class GateError(RunError):
 
 class NotPermittedError(RunError):
     pass
+
+
+class NotCountedError(RunError):
+    def __init__(self, what: str, database: str) -> None:
+        super().__init__(what)
+        self.database = database
 
 
 class VoidError(RunError):

@@ -4,7 +4,7 @@ the extension, and YugabyteDB's, which ships with it."""
 from collections.abc import Iterator
 from dataclasses import replace
 
-from orchestrator.errors import RunError
+from orchestrator.errors import NotCountedError
 from orchestrator.model import Cluster
 from orchestrator.system import sql
 
@@ -15,7 +15,7 @@ def statement_counts(
     """A row for each statement and server of the load's database, with the columns of the query in
     sql/.
 
-    RunError if a server does not count statements, or does not show them.
+    NotCountedError if a server does not count statements, RunError if it does not show them.
     """
     if cluster.database not in ("postgresql", "yugabytedb"):
         return
@@ -27,9 +27,10 @@ def statement_counts(
         with connect(at, 10.0) as session:
             answers = session.rows(sql.query(__package__, "counts_statements"))
             if not answers[0]["counts"]:
-                raise RunError(
+                what = (
                     f"{server}: no pg_stat_statements counts in the database {database}"
                 )
+                raise NotCountedError(what, database)
             rows = session.rows(
                 sql.query(__package__, "statements", database=endpoint.database)
             )

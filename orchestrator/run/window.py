@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
-from orchestrator.errors import UNREADABLE, TierbenchError
+from orchestrator.errors import UNREADABLE, NotCountedError, TierbenchError
 from orchestrator.model import Cluster, Doubt, Run
 from orchestrator.parts import ClientLoad, ServedDisk
 from orchestrator.powers import Clock, World
@@ -178,6 +178,8 @@ def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
     """What is asked, or why there is no answer. A release may answer in another form."""
     try:
         return ask(begin_s)
+    except NotCountedError as error:
+        return _Asked({"not_read": error.what, "not_counted_in": error.database})
     except TierbenchError as error:
         # PostgreSQL adds the line of the statement, which says nothing to who reads the report.
         return _Asked({"not_read": error.what.partition(" LINE ")[0]})

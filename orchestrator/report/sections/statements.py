@@ -18,6 +18,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import sentence
 
 _OF_STATEMENT = {
     "calls": "Calls/s",
@@ -36,13 +37,13 @@ _LONGEST = 160
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers counted of each, and why others did not; empty where none was asked."""
     rows: list[Row] = []
-    reasons: dict[str, None] = {}
+    # Most tiers have the same reason, which is said once.
+    reasons: dict[Paragraph, None] = {}
     for load in index.workloads:
         for tier in index.tiers:
             records = _records(index, tier, load.name)
             rows += _statement_rows(f"{load.name}, {tier}", records)
-            # Most tiers have the same reason, which is said once.
-            reasons |= dict.fromkeys(_reasons(records))
+            reasons |= dict.fromkeys(_not_counted(records))
     return _statement_sections(rows, reasons)
 
 
@@ -51,13 +52,13 @@ def _records(index: ReportIndex, tier: str, workload: str) -> list[Record]:
 
 
 def _statement_sections(
-    rows: Sequence[Row], reasons: Iterable[str]
+    rows: Sequence[Row], reasons: Iterable[Paragraph]
 ) -> tuple[Section, ...]:
     blocks: list[Block] = []
     if rows:
         blocks.append(_statement_table(rows))
     # A missing table without a reason would seem to say that no statement took time.
-    blocks += [_not_counted(reason) for reason in reasons]
+    blocks += reasons
     if not blocks:
         return ()
     return (Section("statements", "Statements", (Part("", tuple(blocks)),)),)
@@ -73,23 +74,24 @@ def _statement_table(rows: Sequence[Row]) -> Table:
     return table_of(rows, ("Statement",), (about,))
 
 
-def _not_counted(reason: str) -> Paragraph:
-    text = (
-        f"{reason}. PostgreSQL counts statements if `shared_preload_libraries` has "
-        "`pg_stat_statements`. Set it in the profile of a cluster that is set up here. Other "
-        "clusters need its extension in their `maintenance_database` too."
-    )
-    return Paragraph(text, "Not counted")
-
-
-def _reasons(records: Sequence[Record]) -> Iterator[str]:
-    """Why servers did not count, without the address that stands in front."""
+def _not_counted(records: Iterable[Record]) -> Iterator[Paragraph]:
+    """Why there are no counts of a run, for each that lacks them."""
     for record in records:
         group = facts.group(record.facts, "statements")
-        # The reason without its address is the same for all nodes, and is said once.
-        reason = str(group.get("not_read", ""))
-        if reason:
-            yield reason.partition(": ")[2]
+        if "not_counted_in" in group:
+            yield _counts_nothing(str(group["not_counted_in"]))
+        elif "not_read" in group:
+            yield Paragraph(sentence(str(group["not_read"])), "Not counted")
+
+
+def _counts_nothing(database: str) -> Paragraph:
+    text = (
+        f"`pg_stat_statements` counts nothing in the database {database}. PostgreSQL counts "
+        "statements if `shared_preload_libraries` has it. Set it in the profile of a cluster "
+        "that is set up here. Other clusters need its extension in their "
+        "`maintenance_database` too."
+    )
+    return Paragraph(text, "Not counted")
 
 
 def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:

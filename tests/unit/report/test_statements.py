@@ -18,12 +18,13 @@ from orchestrator.analysis.figures.statements import grown, pooled
 from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
-from orchestrator.errors import RunError
+from orchestrator.errors import NotCountedError, RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import ClientLoad
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import statements
+from orchestrator.report.wording import sentence
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import statements_counted
 from orchestrator.system.sql import Address
@@ -180,6 +181,15 @@ def test_both_readings_are_kept_and_what_they_say(tmp_path: Path) -> None:
     }
 
 
+def test_where_servers_count_nothing_the_record_has_the_database(
+    tmp_path: Path,
+) -> None:
+    here = counted(tmp_path, [NotCountedError("nothing counts", "bench")])
+    assert here.draft.facts == {
+        "statements": {"not_read": "nothing counts", "not_counted_in": "bench"}
+    }
+
+
 @pytest.mark.parametrize(
     "first", [[RunError(f"{ABSENT} LINE 2: FROM …")], [[], RunError(ABSENT)]]
 )
@@ -225,17 +235,38 @@ def test_the_report_has_the_runs_of_a_tier_together() -> None:
 
 
 def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -> None:
-    absent = with_facts(
-        "point-select",
-        {"statements": {"not_read": ABSENT}},
-        {"statements": {"not_read": ABSENT}},
+    # Two servers that lack the same are told of once, whatever their addresses.
+    reason = reason_shown(NOT_COUNTED, {**NOT_COUNTED, "not_read": "another server"})
+    assert reason.startswith(
+        "`pg_stat_statements` counts nothing in the database bench."
     )
-    (section,) = statements.section(ReportIndex(absent, judge(absent)))
-    ((reason,),) = (part.blocks for part in section.parts)
-    assert isinstance(reason, Paragraph) and reason.lead == "Not counted"
-    assert reason.text.startswith('relation "pg_stat_statements" does not exist. ')
+    assert "`shared_preload_libraries`" in reason
     plain = with_facts("point-select", {})
     assert statements.section(ReportIndex(plain, judge(plain))) == ()
+
+
+NOT_COUNTED = {"not_read": "10.0.0.1:5432: nothing counts", "not_counted_in": "bench"}
+
+
+def reason_shown(*of_runs: dict[str, Any]) -> str:
+    campaign = with_facts("point-select", *[{"statements": read} for read in of_runs])
+    (section,) = statements.section(ReportIndex(campaign, judge(campaign)))
+    ((paragraph,),) = (part.blocks for part in section.parts)
+    assert isinstance(paragraph, Paragraph) and paragraph.lead == "Not counted"
+    return paragraph.text
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "servers had not answered 5 s after the load ended",
+        "the answer has an unknown form: KeyError: 'calls'",
+        "SQL at 10.0.0.1:5432: terminating connection",
+    ],
+)
+def test_servers_that_count_and_were_not_read_need_no_setting(reason: str) -> None:
+    """Nothing is known of what they count, so there is nothing to set."""
+    assert reason_shown({"not_read": reason}) == sentence(reason)
 
 
 def test_a_statement_with_most_of_the_blocks_read_is_named_beside_a_cause_at_the_disk() -> (
