@@ -221,6 +221,12 @@ def _cautions(
         yield _counted(observed, observed.counted_share)
     elif observed.reported_of_disks:
         yield _reported_held_back(observed)
+    if observed.contradiction:
+        yield Caution(
+            "count contradicted",
+            f"{sentence(observed.contradiction)} So its count settles nothing.",
+            "Check --source: it may be another disk, or one that keeps no such count.",
+        )
     if observed.machine_share:
         yield _held_back_by_machine(observed.machine_share)
     if observed.source:
@@ -293,7 +299,7 @@ def _reported_held_back(observed: AnsweredObservation) -> Caution:
     return Caution(
         "held back",
         f"By its provider's own word the observed disk was at its limit in {share} of the time. "
-        f"That limit is {caps} or a little more. A minute counts whole. What it would have "
+        f"Then it did at most {caps}. A minute counts whole. What it would have "
         'been asked for then is not known. So figures of larger disks say "at least" or "of what '
         'was read".',
         "A larger disk is said to carry the load only if that time is within the tolerance too.",

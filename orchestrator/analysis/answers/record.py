@@ -95,6 +95,7 @@ CautionKind = Literal[
     "readings missed",
     "more than the source does",
     "counted by the disk",
+    "count contradicted",
     "held back by the machine",
     "jumps left out",
     "impossible readings",

@@ -79,8 +79,8 @@ class DiskRead:
 class AnsweredObservation:
     """What was read, in words' terms, and what each candidate would have done.
 
-    tolerance, source, inferred, held_back, reported, reported_share, denied, machine_share, beyond,
-        refused: as of `Observed`.
+    tolerance, source, inferred, held_back, reported, reported_share, denied, machine_share,
+        contradiction, beyond, refused: as of `Observed`.
     counted_share: for which share of the time a limit of the disk or its machine held it back, by
         the disk's own count; None: it is not known of all limits and all the time.
     answers: of candidates, cheap to dear.
@@ -96,6 +96,7 @@ class AnsweredObservation:
     denied: Caps
     counted_share: float | None
     machine_share: float | None
+    contradiction: str
     beyond: float
     refused: str
     answers: tuple[CandidateAnswer, ...]

@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from orchestrator.analysis.observed import (
+    contradicted_counts,
     counted_limits,
     node_sums,
     rate_caps,
@@ -76,7 +77,7 @@ class Observed:
     reported: the caps at which they were by their provider's own word, in reported_share of the
         time, at most. counted: what the disks themselves counted of their limits, if all of it is
         known. machine_share: for which share of the time their machines' limits held them back, by
-        that count; None: not counted.
+        that count; None: not counted. contradiction: why the count is not believed, in words.
     beyond: the share of the time with more than twice what the observed disk is said to do.
     """
 
@@ -90,6 +91,7 @@ class Observed:
     beyond: float = 0.0
     counted: CountedLimits | None = None
     machine_share: float | None = None
+    contradiction: str = ""
 
     @classmethod
     def of(
@@ -98,7 +100,10 @@ class Observed:
         """source: the limits of each observed device, if they are known."""
         beyond = 0.0
         reported = reported_limits.shares(demands)
-        counted = CountedLimits.of(demands, source)
+        contradiction = contradicted_counts.contradiction(demands, source)
+        counted = None
+        if not contradiction:
+            counted = CountedLimits.of(demands, source)
         machine_share = counted_limits.machine_share(demands)
         if source:
             shares = source_caps.shares_at_known(source, demands)
@@ -117,6 +122,7 @@ class Observed:
             reported_share=min(1.0, sum(reported.values())),
             beyond=beyond,
             machine_share=machine_share,
+            contradiction=contradiction,
         )
         if counted is None:
             return observed
@@ -195,6 +201,7 @@ class Observed:
             denied=self.denied,
             counted_share=self._counted_share,
             machine_share=self.machine_share,
+            contradiction=self.contradiction,
             beyond=self.beyond,
             refused=self.refused,
             answers=tuple(answers),

@@ -157,8 +157,9 @@ def _share(demand: Demand, limited: Limited) -> float:
 
 
 def machine_share(demands: Sequence[Demand]) -> float | None:
-    """The share of all disks' time for which their machines' limits held them back, at most: by
-    the disks' count, or by the provider's report of minutes. None if neither is there."""
+    """For which share of the time that is known of all disks their machines' limits held them back,
+    at most: by the disks' count, or by the provider's report of minutes. None if neither is
+    there."""
     counted = _share_over(demands, ("machine",))
     if counted is not None:
         return counted
@@ -168,22 +169,23 @@ def machine_share(demands: Sequence[Demand]) -> float | None:
 def _share_over(
     demands: Sequence[Demand], owners: Sequence[Owner], is_counted: bool = True
 ) -> float | None:
-    """The share of all disks' time above any limit of these, at most; None if none is known."""
+    """For which share of the time that is known of all disks any limit of these was exceeded, at
+    most; None if none is known."""
     over_s = 0.0
-    whole_s = 0.0
-    is_known = False
+    known_s = 0.0
     for demand in demands:
         share = np.zeros(len(demand.step_s))
+        is_known = np.zeros(len(demand.step_s), dtype=bool)
         for throttle in demand.reported:
             if throttle.owner in owners and throttle.is_counted == is_counted:
-                is_known = True
+                is_known |= ~np.isnan(throttle.share)
                 # Two limits may be exceeded in unlike seconds of an interval.
                 share += np.nan_to_num(throttle.share)
         over_s += float((np.minimum(1.0, share) * demand.step_s).sum())
-        whole_s += float(demand.step_s.sum())
-    if not is_known:
+        known_s += float(demand.step_s[is_known].sum())
+    if not known_s:
         return None
-    return over_s / whole_s
+    return over_s / known_s
 
 
 def _at_most(on: OnDisk, most: float) -> OnDisk:

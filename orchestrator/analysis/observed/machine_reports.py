@@ -1,24 +1,44 @@
 """What a provider reports of machines stands beside the readings of their disks. Pure.
 
-A table of such reports has INTERVALS without amounts, of a device that is called MACHINE."""
+A table of such reports has INTERVALS without amounts, of a device that is called MACHINE. A report
+is of what lies within its interval: of a longer one, or of another machine, it says nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.observed.demand import Array
 from orchestrator.analysis.observed.reported_throttle import MACHINE_COLUMNS
 
 MACHINE = "machine"
-_PLACE = ["node", "begin_s"]
+_PLACE = ["node", "begin_s", "end_s"]
 _REPORTS = list(MACHINE_COLUMNS.values())
+# Times that two tools write of one moment differ by their rounding.
+_SAME_MOMENT_S = 0.001
 
 
-def beside_disks(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The tables of disks, with what is reported of the machine in the same interval."""
-    reports: list[pd.DataFrame] = []
+class DisksAndReports(NamedTuple):
+    """Tables of disks, and of their machines a row for each interval: node, begin_s, end_s and what
+    is reported, in the order of time."""
+
+    disks: Sequence[pd.DataFrame]
+    reports: pd.DataFrame
+
+    def beside_disks(self) -> list[pd.DataFrame]:
+        """The tables of disks, with what is reported of the machine meanwhile."""
+        if self.reports.empty:
+            return [*self.disks]
+        return [_with_reports(table, self.reports) for table in self.disks]
+
+
+def apart(tables: Sequence[pd.DataFrame]) -> DisksAndReports:
+    """Tables of readings: of disks, and what is reported of machines."""
     disks: list[pd.DataFrame] = []
+    reports: list[pd.DataFrame] = []
     for table in tables:
         is_report = table["device"] == MACHINE
         # A week's table is not copied where it has no report.
@@ -28,12 +48,45 @@ def beside_disks(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
         if len(table) or not is_report.any():
             disks.append(table)
     if not reports:
-        return disks
+        return DisksAndReports(disks, pd.DataFrame(columns=[*_PLACE, *_REPORTS]))
     of_machines = pd.concat(reports).reindex(columns=[*_PLACE, *_REPORTS])
+    # A machine has two limits of each kind, with host caching and without.
     of_machines = of_machines.groupby(_PLACE, as_index=False).max()
-    return [_with_reports(table, of_machines) for table in disks]
+    return DisksAndReports(disks, of_machines.sort_values("begin_s"))
 
 
-def _with_reports(disks: pd.DataFrame, of_machines: pd.DataFrame) -> pd.DataFrame:
-    plain = disks.drop(columns=_REPORTS, errors="ignore")
-    return plain.merge(of_machines, on=_PLACE, how="left")
+def without_disks(
+    reports: pd.DataFrame, beside: Sequence[pd.DataFrame]
+) -> Iterator[str]:
+    """Machines whose reports fit no interval of their disks. `beside`: as of `beside_disks`."""
+    for node in reports["node"].unique():
+        if not any(_has_report(table, node) for table in beside):
+            yield str(node)
+
+
+def _has_report(disks: pd.DataFrame, node: str) -> bool:
+    of_node = disks.loc[disks["node"] == node, _REPORTS]
+    return bool(of_node.notna().any(axis=None))
+
+
+def _with_reports(disks: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
+    values = np.full((len(disks), len(_REPORTS)), np.nan)
+    for node, of_machine in reports.groupby("node"):
+        is_of_node = (disks["node"] == node).to_numpy()
+        values[is_of_node] = _reported(disks[is_of_node], of_machine)
+    columns = {name: values[:, place] for place, name in enumerate(_REPORTS)}
+    return disks.assign(**columns)
+
+
+def _reported(disks: pd.DataFrame, of_machine: pd.DataFrame) -> Array:
+    """A row for each interval of a machine's disks, with what is reported of it; NaN where it lies
+    in no report."""
+    begin_s = disks["begin_s"].to_numpy(float)
+    end_s = disks["end_s"].to_numpy(float)
+    first_s = of_machine["begin_s"].to_numpy(float)
+    last_s = of_machine["end_s"].to_numpy(float)
+    # The report that began last. None before the first one: that is not taken below.
+    place = np.searchsorted(first_s, begin_s + _SAME_MOMENT_S, side="right") - 1
+    is_within = (place >= 0) & (end_s <= last_s[place] + _SAME_MOMENT_S)
+    reported = of_machine[_REPORTS].to_numpy(float)[place]
+    return np.where(is_within[:, np.newaxis], reported, np.nan)

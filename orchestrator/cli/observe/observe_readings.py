@@ -102,7 +102,23 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
         if not observation_files.live(folder):
             raise _nothing_read(misses)
         tables.append(histories.read(folder))
-    return ObservedReadings(machine_reports.beside_disks(tables), misses, remarks)
+    parts = machine_reports.apart(tables)
+    if not parts.disks:
+        raise _machines_alone()
+    disks = parts.beside_disks()
+    for machine in machine_reports.without_disks(parts.reports, disks):
+        remark(
+            f"reports of the machine {machine} fit no interval of its disks: ask for both with the "
+            "same --interval, time and name"
+        )
+    return ObservedReadings(disks, misses, remarks)
+
+
+def _machines_alone() -> UsageError:
+    return UsageError(
+        "these files report of machines alone",
+        "give the metrics of their disks as another --file (docs/SOURCES.md)",
+    )
 
 
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:

@@ -97,6 +97,37 @@ def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
     assert words(counting(quiet, machine=0.05))["azure/P50"] == "cannot be told"
 
 
+@pytest.mark.parametrize(
+    ("iops", "over_share", "what"),
+    [
+        (3_000.0, 0.0, "all that --source lets through, and counted no time above"),
+        (300.0, 1.0, "less than half of what --source lets through in the time"),
+    ],
+)
+def test_a_count_that_readings_contradict_settles_nothing(
+    iops: float, over_share: float, what: str
+) -> None:
+    """A counter that is not kept stays at zero; a wrong --source has another limit."""
+    minutes = counting(in_seconds(np.full(DAY_S // 4, iops)))
+    of_iops, *others = minutes.reported
+    share = np.full(len(minutes.begin_s), over_share)
+    throttles = (replace(of_iops, share=share), *others)
+    demand = replace(minutes, reported=throttles)
+    observation = Observed.of([demand], ONE_PCT, SOURCE)
+    assert observation.counted is None
+    assert what in kinds(observation)["count contradicted"]
+    without = replace(minutes, reported=())
+    assert words(demand)["azure/P50"] == words(without)["azure/P50"]
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_a_true_count_contradicts_nothing(process: str) -> None:
+    asked = seconds_of(process, 7, DAY_S // 4, mean=500.0)
+    observation = Observed.of([counting(asked)], ONE_PCT, SOURCE)
+    assert observation.counted is not None
+    assert "count contradicted" not in kinds(observation)
+
+
 def test_a_heap_that_disk_and_machine_deny_is_the_loads() -> None:
     steady = in_seconds(np.full(DAY_S // 4, 2_000.0))
     heaped = summed(steady, MINUTE_S)

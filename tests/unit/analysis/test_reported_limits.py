@@ -135,6 +135,27 @@ def test_a_heap_of_seconds_is_not_denied_by_minutes() -> None:
     assert observation.denied == ()
 
 
+def test_a_machines_share_is_of_the_time_that_was_reported() -> None:
+    """A report of a tenth of the time says nothing of the rest."""
+    share = np.full(len(MINUTES.begin_s), np.nan)
+    share[:36] = 1.0
+    throttle = ReportedThrottle("ios", share, "machine")
+    demand = replace(MINUTES, reported=(throttle,))
+    assert observed(demand).machine_share == 1.0
+
+
+def test_what_it_did_at_the_reported_limit_is_not_called_that_limit() -> None:
+    """It did more in minutes without a report: a limit that was raised, or bursts of a minute."""
+    demand = telling(MINUTES, 36)
+    lowest = np.argsort(demand.ios)[:36]
+    share = np.zeros(len(demand.begin_s))
+    share[lowest] = 1.0
+    throttles = (replace(demand.reported[0], share=share), demand.reported[1])
+    text = cautions(observed(replace(demand, reported=throttles)))["held back"].text
+    assert "or a little more" not in text
+    assert "Then it did at most IOPS" in text
+
+
 def test_the_disk_that_was_named_and_what_was_told_do_not_add_up() -> None:
     """They are the same time: the larger of both counts."""
     source = Limits(2300, 150_000_000)

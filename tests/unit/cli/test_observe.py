@@ -146,8 +146,44 @@ def test_a_machines_limit_of_azure_monitor_is_on_the_page(tmp_path: Path) -> Non
     assert "held the observed disk back in 100 % of the time. No disk" in text
     facts = json.loads((folder / "observed.json").read_text())
     assert list(facts["reported"]) == ["IOPS of the VM"]
+    assert "fit no interval" not in text
     again = observed(results, "--file", str(folder), *ON)
     assert "held the observed disk back" in (again / "report.md").read_text()
+
+
+def of_machines(folder: Path, node: str) -> str:
+    """A file of what Azure Monitor reports of a machine alone."""
+    content = json.loads(
+        (ROOT / "tests/fixtures/histories/azure_monitor.json").read_text()
+    )
+    like = content["value"][0]
+    data = [{"timeStamp": "2026-11-26T06:19:00Z", "average": 100.0}]
+    machine = {
+        **like,
+        "id": like["id"].replace("/db-1/", f"/{node}/"),
+        "name": {"value": "VM Uncached IOPS Consumed Percentage"},
+        "timeseries": [{"data": data}],
+    }
+    file = folder / f"{node}-vm.json"
+    file.write_text(json.dumps({**content, "value": [machine]}))
+    return str(file)
+
+
+def test_reports_of_a_machine_without_its_disks_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--file", of_machines(tmp_path, "db-1"), *SIZED)
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+    assert "these files report of machines alone" in capsys.readouterr().err
+
+
+def test_reports_of_another_machine_are_said_to_be_of_no_disk(tmp_path: Path) -> None:
+    disks = str(ROOT / "tests/fixtures/histories/azure_monitor.json")
+    machine = of_machines(tmp_path, "db-2")
+    results = tmp_path / "results"
+    folder = observed(results, "--file", disks, "--file", machine, *SIZED)
+    text = plain((folder / "report.md").read_text())
+    assert "reports of the machine db-2 fit no interval of its disks" in text
 
 
 def test_the_terminal_has_the_lines_of_the_cards_and_what_bounds_them(

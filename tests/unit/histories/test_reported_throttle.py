@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
-from orchestrator.analysis.observed.machine_reports import beside_disks
+from orchestrator.analysis.observed.machine_reports import apart
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from tests import ROOT
@@ -141,15 +141,55 @@ def test_what_azure_reports_of_a_machine_stands_beside_its_disks(
         file = tmp_path / f"{name}.json"
         file.write_text(json.dumps({**disks, "value": metrics}))
         tables.append(files.read(file))
-    alone, *_ = demands(beside_disks(tables[:1])[0])
+    alone, *_ = demands(apart(tables[:1]).beside_disks()[0])
     assert alone.reported == ()
-    (together,) = beside_disks(tables)
+    (together,) = apart(tables).beside_disks()
     for demand in demands(together):
         told = {}
         for throttle in demand.reported:
             assert throttle.owner == "machine" and not throttle.is_counted
             told[throttle.limited] = throttle.share.tolist()
         assert told == {"ios": [1, 1], "bytes": [0, 0]}
+
+
+def reported(begins_s: Sequence[float], step_s: float, share: float) -> pd.DataFrame:
+    """What a provider reports of the machine db-1."""
+    begin_s = np.array(begins_s)
+    return pd.DataFrame(
+        {
+            "node": "db-1",
+            "device": "machine",
+            "begin_s": begin_s,
+            "end_s": begin_s + step_s,
+            "machine_over_iops_share": share,
+        }
+    )
+
+
+def of_disk(
+    begins_s: Sequence[float], step_s: float, node: str = "db-1"
+) -> pd.DataFrame:
+    begin_s = np.array(begins_s)
+    table = pd.DataFrame({"node": node, "device": "sdc", "begin_s": begin_s})
+    return table.assign(end_s=begin_s + step_s, **dict.fromkeys(QUANTITIES, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("disk", "shares"),
+    [
+        # Seconds of a minute are within it, and the last one is not.
+        (of_disk([60.0, 61.0, 119.0, 119.5], 1.0), [1.0, 1.0, 1.0, np.nan]),
+        # A report of a minute says nothing of five.
+        (of_disk([60.0, 360.0], 300.0), [np.nan, np.nan]),
+        (of_disk([0.0, 60.0], 60.0, node="db-2"), [np.nan, np.nan]),
+    ],
+)
+def test_a_machines_report_is_of_what_lies_within_it(
+    disk: pd.DataFrame, shares: Sequence[float]
+) -> None:
+    (together,) = apart([reported([60.0], 60.0, 1.0), disk]).beside_disks()
+    found = together["machine_over_iops_share"].to_numpy()
+    assert np.array_equal(found, shares, equal_nan=True)
 
 
 def test_what_is_told_of_some_intervals_goes_with_them(tmp_path: Path) -> None:
