@@ -5,7 +5,7 @@ from functools import cached_property
 
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.headline_figures import HeadlineFigures
-from orchestrator.analysis.conclusions import Decision, Verdict
+from orchestrator.analysis.conclusions import Decision, VariedWorkload, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.design import varied_workloads
 from orchestrator.model import Objective, Profile
@@ -62,6 +62,16 @@ class Asked:
             if decision.workload == subject:
                 return decision
         return None
+
+    @property
+    def only_varied(self) -> VariedWorkload | None:
+        """The factor of one workload, if its values are all that was asked about."""
+        if self.verdict.sweeps or len(self.verdict.varied) != 1:
+            return None
+        (varied,) = self.verdict.varied
+        if set(varied.workloads) != set(self.subjects):
+            return None
+        return varied
 
     def clauses(self, subject: str) -> tuple[Objective, ...]:
         """The SLO of a workload; none of the loads of a sweep, which has no offers."""

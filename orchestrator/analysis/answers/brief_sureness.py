@@ -81,6 +81,10 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     whose = ""
     if asked.campaign.plan.weights:
         whose = " by the weighted mean of the workloads"
+    elif asked.only_varied is not None and len(parts) > 1:
+        whose = f" for {len(proven)} of the {len(parts)} values"
+        if len(proven) == len(parts):
+            whose = f" for each of the {len(parts)} values"
     elif len(proven) > _MOST_NAMED:
         whose = f" for {len(proven)} of {len(parts)} loads"
     elif len(parts) > 1:

@@ -51,7 +51,8 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         brief.next_step,
     )
     if answer.kind == "comparison":
-        return varied_brief.with_findings(asked, answer, lines)
+        may_say_buy = _may_say_buy(asked, answer)
+        return varied_brief.with_findings(asked, answer, lines, may_say_buy=may_say_buy)
     return lines
 
 
@@ -107,8 +108,7 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     price = _for_price(purchase.price)
     if answer.is_example:
         return f"as an example, buy {purchase.tier}{price}"
-    # Figures that were read, or that a program for tests gave, carry no purchase.
-    if is_untested(answer, "any measurement") or is_untested(answer, "real cluster"):
+    if _was_not_measured_here(answer):
         return f"{purchase.tier} is named, but do not buy by it{price}"
     # What bounds the answer most stands in its place; only what nothing bounds says "buy".
     word = answer.sureness.word
@@ -124,6 +124,18 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     if cheaper:
         return f"{purchase.tier} is enough{price}; whether {cheaper} would do is open"
     return f"buy {purchase.tier}{price}"
+
+
+def _may_say_buy(asked: Asked, answer: Answer) -> bool:
+    """Whether nothing bounds the answer but what is open of a workload."""
+    if answer.is_example or _was_not_measured_here(answer):
+        return False
+    return answer.sureness.word not in MOOT.values() and not _is_price_open(asked)
+
+
+def _was_not_measured_here(answer: Answer) -> bool:
+    """Figures that were read, or that a program for tests gave, carry no purchase."""
+    return is_untested(answer, "any measurement") or is_untested(answer, "real cluster")
 
 
 def _is_price_open(asked: Asked) -> bool:

@@ -14,10 +14,11 @@ from orchestrator.analysis.conclusions import NeighbourTier
 from orchestrator.facts import STANDS_IN
 
 NO_ANSWER = "no answer"
-NONE_MEETS_IT = "none"
+NONE_MEETS_IT = "no tier"
 EXAMPLE = "EXAMPLE: nothing was measured, a model made all figures up"
 # This is said of a price that was read in somebody's copy of a provider's list.
 NOT_VERIFIED = "not verified"
+LIST_PRICE_NOT_VERIFIED = f"list price, {NOT_VERIFIED}"
 
 
 def notice(answer: Answer) -> str:
@@ -35,8 +36,8 @@ def part_headline(part: PartAnswer) -> str:
 
 
 def choice(answer: Answer, part: PartAnswer) -> str:
-    """The tier to buy; `none` if all are proven to miss the SLO; `no answer` if one was asked for;
-    else empty."""
+    """The tier to buy; `no tier` if all are proven to miss the SLO; `no answer` if one was asked
+    for; else empty."""
     if answer.is_unanswered(part) and answer.sureness.word == "SLO missed":
         return NONE_MEETS_IT
     if answer.is_unanswered(part):
@@ -103,7 +104,7 @@ def price_in_words(price: MonthlyPrice | None) -> str:
         words += f" of your {units.counted(price.nodes, 'node')}"
     # None means that nobody said, which is no reason to doubt a price.
     if price.verified is False:
-        words += f" (list price, {NOT_VERIFIED})"
+        words += f" ({LIST_PRICE_NOT_VERIFIED})"
     return words
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import DisksToBuy, MonthlyPrice, PriceScope
 from orchestrator.analysis.conclusions import ClusterDecision, Decision
-from orchestrator.design import purchase_prices
+from orchestrator.design import purchase_prices, used_profiles
 from orchestrator.model import ClusterSpec, Profile
 from orchestrator.tier import Price
 
@@ -18,7 +18,7 @@ def disks_to_buy(
     asked: Asked, tier: str, decision: Decision | ClusterDecision
 ) -> DisksToBuy:
     """The tier that a decision names, as a purchase for all nodes of its profile."""
-    profile = asked.campaign.plan.profile(tier)
+    profile = _profile_of_decision(asked, tier, decision)
     disk = profile.tier
     cluster = profile.cluster
     log_disks = purchase_prices.log_disks_to_buy(profile)
@@ -45,6 +45,20 @@ def disks_to_buy(
         machines_price=_machines_price(cluster),
         machines_in_price=decision.with_vms,
     )
+
+
+def _profile_of_decision(
+    asked: Asked, tier: str, decision: Decision | ClusterDecision
+) -> Profile:
+    """The profile as the decision's workload used it: at a value, its nodes or disks differ."""
+    plan = asked.campaign.plan
+    profile = plan.profile(tier)
+    if isinstance(decision, Decision):
+        for workload in plan.workloads:
+            # The loads of a sweep share one decision, and leave the profile as it is.
+            if workload.name == decision.workload:
+                return used_profiles.as_used(profile, workload)
+    return profile
 
 
 def measured_nodes(cluster: ClusterSpec) -> int | None:

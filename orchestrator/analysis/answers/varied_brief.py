@@ -1,31 +1,54 @@
-"""The answer in short where a factor was varied: how far each tier is enough. Pure."""
+"""The answer in short where a factor was varied: which tier to buy at which values. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from orchestrator import units
 from orchestrator.analysis.answers import factor_sentences
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.phrases import (
+    LIST_PRICE_NOT_VERIFIED,
     closed,
     money,
     price_in_words,
     sentence,
 )
-from orchestrator.analysis.answers.record import Answer, Brief
+from orchestrator.analysis.answers.record import (
+    Answer,
+    Brief,
+    MonthlyPrice,
+    PartAnswer,
+)
 from orchestrator.analysis.answers.sureness import MOOT
 
 # Length of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
 
 
-def with_findings(asked: Asked, answer: Answer, lines: Brief) -> Brief:
+def with_findings(
+    asked: Asked, answer: Answer, lines: Brief, *, may_say_buy: bool
+) -> Brief:
     """The lines with how far each tier is enough, where that was asked: a tier for each value
-    answers nothing about it."""
+    answers nothing about it.
+
+    `may_say_buy`: nothing bounds the answer but what is open at a value.
+    """
     horizons: list[str] = []
     for finding in factor_sentences.findings(asked):
         horizons.append(finding.text.removesuffix("."))
     if not horizons:
         return lines
+    lines = replace(lines, price=_prices(asked, answer))
+    spans = _spans(asked, answer)
+    if spans and may_say_buy:
+        texts = [span.in_words() for span in spans]
+        if len(spans) > 1:
+            texts[0] = f"{spans[0].tier} up to {spans[0].last}"
+        return replace(
+            lines,
+            what=f"Buy {', '.join(texts)}",
+            why=closed("; ".join(horizons)),
+        )
     what = "; ".join(horizons)
     if len(what) > _MOST_CHARACTERS:
         what = horizons[0]
@@ -39,26 +62,132 @@ def with_findings(asked: Asked, answer: Answer, lines: Brief) -> Brief:
         what=what,
         why=closed("; ".join(_why_of_varied(asked, answer))),
         how_sure=how_sure,
-        price=_prices(answer),
     )
 
 
-def _prices(answer: Answer) -> str:
+# ------------------------------------------------------------------ which tier at which values
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Values next to one another at which the same tier is named; in words."""
+
+    tier: str
+    first: str
+    last: str
+
+    def in_words(self) -> str:
+        """`premium for 10 tables`, `ultra from 20 to 30 tables`."""
+        if self.first == self.last:
+            return f"{self.tier} for {self.first}"
+        number, _, unit = self.first.partition(" ")
+        first = self.first
+        # The unit of both stands once.
+        if unit and self.last.endswith(f" {unit}"):
+            first = number
+        return f"{self.tier} from {first} to {self.last}"
+
+
+def _spans(asked: Asked, answer: Answer) -> list[_Span]:
+    """The tiers to buy, from the least value to the greatest. Empty unless one factor was varied,
+    and a tier with a price is proven the one to buy at each of its values."""
+    varied = asked.only_varied
+    if varied is None or list(varied.numbers) != sorted(varied.numbers):
+        return []
+    # A factor without an order, such as a place, has no numbers.
+    if not varied.numbers:
+        return []
+    parts = {part.subject: part for part in answer.parts}
+    spans: list[_Span] = []
+    for workload, value in zip(varied.workloads, varied.values, strict=True):
+        part = parts[workload]
+        if part.proof != "proven" or part.purchase is None or not part.purchase.price:
+            return []
+        tier = part.purchase.tier
+        if spans and spans[-1].tier == tier:
+            spans[-1] = replace(spans[-1], last=value)
+        else:
+            spans.append(_Span(tier, value, value))
+    return spans
+
+
+# ------------------------------------------------------------------ prices
+
+
+def _prices(asked: Asked, answer: Answer) -> str:
     """What each tier costs that is named for a value.
 
-    `premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes.`
+    `premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes.` Where a tier costs
+    more at one value than at another, each amount stands with its value.
     """
-    amounts: dict[str, str] = {}
+    amounts: dict[str | None, str] = {}
     behind = ""
     for part in answer.parts:
-        if part.purchase is None or part.purchase.price is None:
+        amount = _amount(part)
+        if not amount:
             continue
-        price = part.purchase.price
-        amount = money(price.amount, price.currency)
-        amounts[part.purchase.tier] = f"{part.purchase.tier} {amount}"
+        if amounts.get(part.tier, amount) != amount:
+            return _prices_by_value(asked, answer)
+        amounts[part.tier] = amount
         # What the price is for is said once, behind the last amount.
-        behind = price_in_words(price).removeprefix(amount)
-    return closed(f"{', '.join(amounts.values())}{behind}")
+        behind = price_in_words(_price(part)).removeprefix(amount)
+    texts = [f"{tier} {amount}" for tier, amount in amounts.items()]
+    return closed(f"{', '.join(texts)}{behind}")
+
+
+def _prices_by_value(asked: Asked, answer: Answer) -> str:
+    """`A month for the disks: ultra 780.00 USD at 3 nodes and 1,560.00 USD at 6 nodes.`"""
+    values = _values_in_words(asked)
+    texts: list[str] = []
+    before: str | None = None
+    for part in answer.parts:
+        amount = _amount(part)
+        if not amount:
+            continue
+        if part.tier != before:
+            amount = f"{part.tier} {amount}"
+        before = part.tier
+        texts.append(f"{amount} at {values.get(part.subject, part.subject)}")
+    return closed(f"A month for the {_covers(answer)}: {units.listed(texts)}")
+
+
+def _values_in_words(asked: Asked) -> dict[str, str]:
+    """The workload at each value → the value."""
+    words: dict[str, str] = {}
+    for varied in asked.verdict.varied:
+        words |= dict(zip(varied.workloads, varied.values, strict=True))
+    return words
+
+
+def _price(part: PartAnswer) -> MonthlyPrice | None:
+    if part.purchase is None:
+        return None
+    return part.purchase.price
+
+
+def _amount(part: PartAnswer) -> str:
+    """`780.00 USD`; empty without a price."""
+    price = _price(part)
+    if price is None:
+        return ""
+    return money(price.amount, price.currency)
+
+
+def _covers(answer: Answer) -> str:
+    """`disks`, or `disks (list price, not verified)`."""
+    covers = ""
+    behind = ""
+    for part in answer.parts:
+        price = _price(part)
+        if price is None:
+            continue
+        covers = price.covers
+        if price.verified is False:
+            behind = f" ({LIST_PRICE_NOT_VERIFIED})"
+    return f"{covers}{behind}"
+
+
+# ------------------------------------------------------------------ why
 
 
 def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:

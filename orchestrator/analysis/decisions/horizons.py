@@ -98,8 +98,7 @@ def _enough_before(values: Values, tier: str, ends: int, *, refused: bool) -> st
     if refused:
         then = "it is not"
     last = _value(values, tier, ends - 1)
-    size = _size(values, values.runs(tier)[ends])
-    return f"{tier} is enough up to {last}; at {values.words[ends]} {then}{size}"
+    return f"{tier} is enough up to {last}; at {values.words[ends]} {then}"
 
 
 def _first_unproven(standings: Sequence[Standing]) -> int | None:

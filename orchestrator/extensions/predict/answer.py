@@ -39,10 +39,10 @@ MOST_CHANCE_IN_DOUBT = 0.9
 FEWEST_REPETITIONS = 3  # fewer hardly show the noise between runs
 # Both from runs of one disk alone (docs/research/LAYOUTS.md): all figures were within intervals.
 LOGS_DID_BETTER = "In trials a log's disk did up to 18 % better than predicted."
-NO_TIER = "no tier is predicted to meet that with a chance of 10 % or more"
+_NO_CHANCE = "Every disk has less than a 10 % chance to meet it."
 _UNTESTED = Untested(
     "any measurement",
-    "A prediction is no measurement: it says which tiers are worth measuring.",
+    "A prediction is not a measurement: it says which tiers are worth measuring.",
     "measure those that are named",
 )
 
@@ -147,7 +147,7 @@ def prediction_answer(
     chosen = worth_measuring(predictions)
     # Where a tier is worth measuring, nobody asks for the one that comes nearest.
     near: Nearest | None = None
-    why = NO_TIER
+    why = _met_by_none(slo)
     if chosen:
         names = units.listed([prediction.tier for prediction in chosen])
         why = f"Worth measuring: {names}"
@@ -197,7 +197,7 @@ def _brief(
     own_machine: str | None,
 ) -> Brief:
     """`near`: the tier that comes nearest, if no disk is worth measuring."""
-    what = NO_TIER
+    what = _met_by_none(slo)
     why = ""
     if near is not None:
         why = str(near)
@@ -216,8 +216,10 @@ def _brief(
         shapes = shapes_in_words(tiers)
         if shapes:
             why = f"{why}: {shapes}"
-        next_step = "Measure in a campaign: with `-o md` this command prints how."
+        next_step = "Measure them in a campaign: this command with `-o md` prints how."
     how_sure = "Predicted, not measured."
+    if not chosen:
+        how_sure = f"{how_sure} {_NO_CHANCE}"
     chances: list[str] = []
     # None is chosen whose chance is not known.
     for prediction in chosen:
@@ -233,9 +235,13 @@ def _brief(
         phrases.sentence(what).removesuffix("."),
         phrases.closed(why),
         how_sure=how_sure,
-        not_tested="Any of these disks.",
+        not_tested="All of these disks.",
         next_step=next_step,
     )
+
+
+def _met_by_none(slo: Sequence[str]) -> str:
+    return f"no disk is predicted to meet {units.listed(list(slo))}"
 
 
 def _figures_in_words(prediction: Prediction) -> list[str]:

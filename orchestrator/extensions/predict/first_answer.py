@@ -99,7 +99,7 @@ def _brief(cell: MeasuredCell, predictions: Sequence[Prediction]) -> Brief:
         " ".join(_how_sure(cell, predictions, chosen)),
         not_tested=_not_tested(predictions),
         next_step=(
-            "Say what your load needs, and the cheapest disks for that are named: "
+            "Say what your load needs, to have the cheapest disks for it named: "
             f'`tierbench advise {cell.run} --slo "p99 < 20 ms"`.'
         ),
     )
@@ -147,10 +147,10 @@ def _why(
 def _against_the_fastest(cell: MeasuredCell, choice: Choice) -> str:
     margin = units.format_quantity(cell.margin_pct, "%")
     if choice.cheapest is choice.fastest:
-        return f"It is predicted the fastest, and nothing within {margin} of it costs less."
+        return f"It is predicted to be the fastest. No cheaper disk comes within {margin} of it."
     cost = choice.cheapest.monthly_cost
     other_cost = choice.fastest.monthly_cost
-    text = f"It is the cheapest that is predicted within {margin} of the fastest"
+    text = f"It is the cheapest disk predicted within {margin} of the fastest"
     fastest = specified(choice.fastest.tier)
     if not cost or not other_cost:
         return f"{text}, {fastest}."
@@ -190,7 +190,7 @@ def _how_sure(
             continue
         predicted = figure_in_short(cell.speed, _speed(cell, prediction))
         measured = figure_in_short(cell.speed, did)
-        yield f"For {prediction.tier} it says {predicted}; {measured} was measured."
+        yield f"For {prediction.tier} the prediction is {predicted}; {measured} was measured."
         break
     named = [choice.cheapest for choice in chosen]
     yield from answer.doubts_in_words(named or predictions)
@@ -202,8 +202,8 @@ def _not_tested(predictions: Sequence[Prediction]) -> str:
         if prediction.measured:
             measured.append(prediction.tier)
     if measured:
-        return f"Any of these disks but {units.listed(measured)}."
-    return "Any of these disks."
+        return f"All of these disks but {units.listed(measured)}."
+    return "All of these disks."
 
 
 def _speed(cell: MeasuredCell, prediction: Prediction) -> float:

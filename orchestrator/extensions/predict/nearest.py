@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator import units
+from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
@@ -19,9 +20,10 @@ class Nearest:
     possible_clauses: tuple[str, ...]
 
     def __str__(self) -> str:
-        """`azure/P15 comes nearest: with it throughput > 300/s is within the prediction`."""
+        """`azure/P15 comes nearest: it is predicted to keep throughput > 300/s`."""
         clauses = units.listed(self.possible_clauses)
-        return f"{self.tier} comes nearest: with it {clauses} is within the prediction"
+        tier = specified(self.tier)
+        return f"{tier} comes nearest: it is predicted to keep {clauses}"
 
 
 def nearest(predictions: Sequence[Prediction]) -> Nearest | None:

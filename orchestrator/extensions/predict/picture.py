@@ -2,7 +2,6 @@
 what is enough: what the SLO asks for, or the margin of the fastest."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.predictions import Prediction
@@ -14,10 +13,12 @@ from orchestrator.model import Objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart
 from orchestrator.report.charts import charts
-
-# How far the axis reaches beyond the highest figure, so that it is not cut.
-_ROOM = 1.08
-_Row = dict[str, Any]
+from orchestrator.report.sections.tier_rows import (
+    Stretch,
+    TierRow,
+    axis_end,
+    on_axis,
+)
 
 
 def picture(
@@ -36,17 +37,18 @@ def picture(
         return None
     enough = _margin_of_the_fastest(cell, rows, name)
     if clauses:
-        enough = _asked_for(clauses[0], rows, factor)
+        enough = _asked_for(clauses[0], factor)
+    end = axis_end(rows, enough)
     axis = _axis(name)
     spec = charts.drawing(
         "tiers",
         colour_order(cell, predictions),
         value=axis,
         labels=[row["label"] for row in rows],
-        reach=[0, max(enough["to"], *(row["high"] for row in rows)) * _ROOM],
+        reach=[0, end],
     )
     title = f"{axis}, predicted, of each disk, with its 90 % interval"
-    tables = {"tiers": rows, "enough": [enough]}
+    tables = {"tiers": rows, "enough": [on_axis(enough, end)]}
     return charts.figure("predicted-tiers", title, spec, tables, enough["words"])
 
 
@@ -75,7 +77,7 @@ def _axis(name: str) -> str:
 
 def _rows(
     cell: MeasuredCell, predictions: Sequence[Prediction], name: str, factor: float
-) -> Iterator[_Row]:
+) -> Iterator[TierRow]:
     """The tier that was measured first, which has no interval here, then what is predicted."""
     measured = cell.means.get(name)
     if measured is not None:
@@ -104,9 +106,9 @@ def _row(
     ends: tuple[float, ...],
     factor: float,
     in_words: str,
-) -> _Row:
+) -> TierRow:
     value, low, high = ends
-    row: _Row = {"tier": tier, "label": label, "price": price, "told": in_words}
+    row: TierRow = {"tier": tier, "label": label, "price": price, "told": in_words}
     row["value"] = value * factor
     row["low"] = low * factor
     row["high"] = high * factor
@@ -127,22 +129,23 @@ def _price(prediction: Prediction) -> str:
     return wording.money(prediction.monthly_cost, prediction.currency)
 
 
-def _margin_of_the_fastest(cell: MeasuredCell, rows: Sequence[_Row], name: str) -> _Row:
+def _margin_of_the_fastest(
+    cell: MeasuredCell, rows: Sequence[TierRow], name: str
+) -> Stretch:
     values = [row["value"] for row in rows]
     share = cell.margin_pct / 100
     margin = units.format_quantity(cell.margin_pct, "%")
-    words = f"Shaded: within {margin} of the fastest. Lines: nine results in ten are in there."
+    words = f"Shaded: within {margin} of the fastest. Lines: nine results in ten lie within."
     if METRICS[name.split()[-1]].direction == "lower":
         return {"from": min(values), "to": min(values) * (1 + share), "words": words}
     return {"from": max(values) * (1 - share), "to": max(values), "words": words}
 
 
-def _asked_for(clause: Objective, rows: Sequence[_Row], factor: float) -> _Row:
+def _asked_for(clause: Objective, factor: float) -> Stretch:
     limit = clause.limit * factor
     words = (
         f"Shaded: {format_objective(clause)}. Lines: nine results in ten are in there."
     )
     if METRICS[clause.metric].direction == "lower":
         return {"from": 0.0, "to": limit, "words": words}
-    highest = max(row["high"] for row in rows)
-    return {"from": limit, "to": max(highest, limit * _ROOM), "words": words}
+    return {"from": limit, "to": None, "words": words}

@@ -47,8 +47,8 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
 def _beside_measured(predictions: Sequence[Prediction]) -> Block:
     """A table of those that were measured too; else only what predictions rest on."""
     about = (
-        f"By what {predictions[0].run} asked of its tier; intervals of 90 %. A prediction is no "
-        "measurement: it says which tiers are worth measuring (docs/PREDICTION.md)."
+        f"From what {predictions[0].run} asked of its tier; intervals of 90 %. A prediction is "
+        "not a measurement: it says which tiers are worth measuring (docs/PREDICTION.md)."
     )
     rows: list[Row] = []
     for prediction in predictions:

@@ -16,11 +16,11 @@ from orchestrator.report.sections import factors, tier_picture
 
 def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ...]:
     """How far each tier is enough, where that was asked, unless the brief says it; then cards."""
-    what = index.answer.brief.what
+    brief_text = _brief_text(index)
     shown: list[ShownAnswer] = []
     for answer in factors.answers(index):
-        # The brief's line has no full stop, so the text would not be found with one.
-        if answer.text.removesuffix(".") not in what:
+        # Lines of the brief have other full stops, so the text would not be found with one.
+        if answer.text.removesuffix(".").lower() not in brief_text:
             shown.append(answer)
     for part in index.answer.parts:
         # A terminal has no pictures, so the intervals then stand in the card's lines.

@@ -11,8 +11,6 @@ from orchestrator.model import Objective, Workload
 from orchestrator.report import wording
 from orchestrator.report.sections.tier_rows import Stretch, TierRow, tier_row
 
-# How far beyond a lower limit is shaded, where no tier comes up to it.
-_BEYOND = 1.08
 _MS_PER_S = 1e3
 _TYPES = {metrics.NEW_ORDER: "New-Order"}
 
@@ -100,12 +98,11 @@ def _factor(clause: Objective) -> float:
     return 1.0
 
 
-def asked_for(clause: Objective, highest: float) -> Stretch:
-    """The stretch in which the clause is met. `highest`: the end of the highest interval."""
+def asked_for(clause: Objective) -> Stretch:
+    """The stretch in which the clause is met."""
     limit = clause.limit * _factor(clause)
     words = f"Shaded: {format_objective(clause)}."
     # Every latency below the limit is enough, down to none at all.
     if _is_upper(clause):
         return {"from": 0.0, "to": limit, "words": words}
-    # It is seen too where no tier comes up to it.
-    return {"from": limit, "to": max(highest, limit * _BEYOND), "words": words}
+    return {"from": limit, "to": None, "words": words}

@@ -15,15 +15,19 @@ from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import slo_picture
-from orchestrator.report.sections.tier_rows import Stretch, TierRow, tier_row
+from orchestrator.report.sections.tier_rows import (
+    Stretch,
+    TierRow,
+    axis_end,
+    on_axis,
+    tier_row,
+)
 
 # Cells hold seconds, and a latency is read in milliseconds: hence the factor.
 _LATENCIES = {
     "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
     "latency_p99_s": Measure("latency_p99_s", "tiers", "p99 latency", "ms", 1e3),
 }
-# How far the axis reaches beyond the highest figure, so that it is not cut.
-_ROOM = 1.08
 
 
 def picture(index: ReportIndex, workload: str) -> Chart | None:
@@ -44,7 +48,7 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
     clause = slo_picture.clause_to_draw(load, decision)
     if clause is not None:
         rows = list(slo_picture.rows(clause, decision))
-        enough = slo_picture.asked_for(clause, _highest(rows))
+        enough = slo_picture.asked_for(clause)
         axis = slo_picture.axis(clause)
         return _drawn(f"{workload}-tiers", axis, index.tiers, rows, enough)
     measure = _measure(index, load, decision)
@@ -68,30 +72,18 @@ def _drawn(
     enough: Stretch | None,
 ) -> Chart:
     """The tiers of `rows`, with the stretch in which one is enough."""
-    reach = _highest(rows)
+    end = axis_end(rows, enough)
     shaded: list[Stretch] = []
     remark = ""
     if enough:
-        # What is asked for must be in sight, also where no tier comes up to it.
-        reach = max(reach, enough["to"])
-        shaded.append(enough)
+        shaded.append(on_axis(enough, end))
         remark = enough["words"]
     labels = [row["label"] for row in rows]
     # The axis begins at 0, so that twice the figure is twice as far.
-    spec = charts.drawing(
-        "tiers", tiers, value=axis, labels=labels, reach=[0, reach * _ROOM]
-    )
+    spec = charts.drawing("tiers", tiers, value=axis, labels=labels, reach=[0, end])
     title = f"{axis} of each tier, with its 95 % interval"
     tables = {"tiers": rows, "enough": shaded}
     return charts.figure(name, title, spec, tables, remark)
-
-
-def _highest(rows: list[TierRow]) -> float:
-    """The upper end of the highest interval."""
-    highest = 0.0
-    for row in rows:
-        highest = max(highest, row["high"])
-    return highest
 
 
 def _load(index: ReportIndex, name: str) -> Workload | None:

@@ -1,16 +1,18 @@
-"""Rows of a chart of tiers: a dot each, with its interval, its price and its figure in words."""
+"""Rows of a chart of tiers: a dot each, with its interval, its price and its figure in words;
+and the stretch of the axis that is shaded."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.report import wording
 
-TierRow = dict[
-    str, Any
-]  # of the drawing `tiers`: a tier's dot, by the names of its fields
-Stretch = dict[
-    str, Any
-]  # of the same: `from` and `to` of what is shaded, and its `words`
+# Of the drawing `tiers`: a tier's dot, by the names of its fields.
+TierRow = dict[str, Any]
+# Of the same: `from` and `to` of what is shaded, and its `words`. `to` is None if all beyond is.
+Stretch = dict[str, Any]
+# Multiple of the highest figure at which the axis ends.
+_ROOM = 1.08
 
 
 def tier_row(
@@ -30,3 +32,21 @@ def tier_row(
     row["high"] = high * factor
     row["told"] = in_words
     return row
+
+
+def axis_end(rows: Sequence[TierRow], shaded: Stretch | None) -> float:
+    """The end of the axis: with room beyond all intervals, and beyond what is shaded."""
+    ends: list[float] = [row["high"] for row in rows]
+    if shaded is not None:
+        # What is asked for must be in sight, also where no tier comes up to it.
+        ends.append(shaded["from"])
+        if shaded["to"] is not None:
+            ends.append(shaded["to"])
+    return max(ends, default=0.0) * _ROOM
+
+
+def on_axis(shaded: Stretch, end: float) -> Stretch:
+    """The stretch with an end: that of the axis, if it has none."""
+    if shaded["to"] is None:
+        return {**shaded, "to": end}
+    return shaded

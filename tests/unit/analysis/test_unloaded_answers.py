@@ -37,7 +37,6 @@ from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.analysis.predictions import Estimate, Prediction
 from orchestrator.extensions.predict.answer import (
-    NO_TIER,
     cheapest,
     possible_tiers,
     prediction_answer,
@@ -436,10 +435,8 @@ def test_without_a_chance_a_prediction_says_so_and_has_no_step() -> None:
     (part,) = answer.parts
     assert part.worth_measuring == () and answer.next_steps == ()
     assert part.why == (
-        phrases.sentence(
-            f"{NO_TIER}; azure/P15 comes nearest: with it throughput > 300/s is within the "
-            "prediction"
-        ),
+        "No disk is predicted to meet nopm > 9000; azure/P15 comes nearest: it is predicted to "
+        "keep throughput > 300/s.",
     )
 
 
@@ -458,7 +455,7 @@ def test_a_disk_with_a_predicted_rate_of_zero_is_the_farthest_from_its_slo() -> 
 def test_the_tier_that_comes_nearest_is_the_reason_of_the_brief() -> None:
     unlikely = PREDICTIONS[3:4]
     brief = prediction_answer("tpcc", ["nopm > 9000"], unlikely, []).brief
-    assert brief.what == phrases.sentence(NO_TIER).removesuffix(".")
+    assert brief.what == "No disk is predicted to meet nopm > 9000"
     assert brief.why == phrases.closed(str(nearest(unlikely)))
 
 
@@ -466,5 +463,5 @@ def test_where_nothing_is_predicted_no_tier_comes_nearest() -> None:
     empty = replace(PREDICTIONS[3], figures={})
     assert nearest([empty]) is None
     brief = prediction_answer("tpcc", ["nopm > 9000"], [empty], []).brief
-    assert brief.what == phrases.sentence(NO_TIER).removesuffix(".")
+    assert brief.what == "No disk is predicted to meet nopm > 9000"
     assert brief.why == ""

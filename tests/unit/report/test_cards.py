@@ -12,7 +12,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.model import Objective
 from orchestrator.report import document as documents
-from orchestrator.report.blocks import Document
+from orchestrator.report.blocks import Chart, Document
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards, tier_picture
 from tests import report_verdicts
@@ -133,7 +133,7 @@ def test_an_slo_that_no_tier_meets_is_shaded_in_its_unit() -> None:
     campaign = build_campaign(workloads=["tpcc"], frames=False)
     asked = asked_for(campaign, "throughput > 800")
     (card,) = documents.arrange(asked, judge(asked)).answers
-    assert card.headline == "none" and card.picture is not None
+    assert card.headline == "no tier" and card.picture is not None
     assert card.picture.remark == "Shaded: throughput > 800/s."
 
 
@@ -181,6 +181,13 @@ def test_what_an_slo_asks_for_is_shaded_in_the_place_of_the_margin() -> None:
     (enough,) = chart.live["datasets"]["enough"]
     assert enough["from"] == 4000
     assert chart.remark == "Shaded: nopm > 4000."
+    # More is enough too: what is shaded ends with the axis, not with the fastest tier.
+    assert enough["to"] == pytest.approx(1.08 * _highest(chart), rel=1e-3)
+
+
+def _highest(chart: Chart) -> float:
+    assert chart.live is not None
+    return float(max(row["high"] for row in chart.live["datasets"]["tiers"]))
 
 
 @pytest.mark.parametrize(
