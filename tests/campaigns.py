@@ -32,7 +32,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.system import parquet, store
+from orchestrator.system import campaign_writing, parquet, store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Price, Tier
 from tests.campaign_tables import (
     FACTORS,
@@ -418,9 +418,12 @@ def with_facts(workload: str, *of_runs: Mapping[str, Any]) -> Results:
 def stored(campaign: Results, results: Path) -> Path:
     """The campaign written to a results folder, without tables."""
     begin_s = min(phase.start_s for run in campaign.runs for phase in run.record.phases)
-    folder = store.create(results, campaign.plan, campaign.fingerprint, begin_s)
+    folder = campaign_writing.create(
+        results, campaign.plan, campaign.fingerprint, begin_s
+    )
     for run in campaign.runs:
-        store.save_record(store.run_folder(folder, run.record.run), run.record)
+        run_folder = campaign_writing.run_folder(folder, run.record.run)
+        campaign_writing.save_record(run_folder, run.record)
     return folder
 
 
@@ -432,7 +435,7 @@ def in_files(campaign: Results, folder: Path, rows: int) -> Results:
         parts = (
             table.iloc[begin : begin + rows] for begin in range(0, len(table), rows)
         )
-        out = store.run_folder(kept, run.record.run)
+        out = campaign_writing.run_folder(kept, run.record.run)
         parquet.write(out / "samples.parquet", parts)
         run.intervals.to_csv(out / "intervals.csv", index=False)
     return store.load(kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.design import disk_matrix
 from orchestrator.load_generators.fio import Fio
 from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record, Run
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests.faults.doors import FIO
 from tests.plans import a_plan, a_workload
 
@@ -28,8 +28,8 @@ def begun(results: Path, points: int) -> Path:
     plan: Plan = replace(a_plan(("premium", "ultra")), workloads=(MATRIX,))
     runs = tuple(replace(run, workload=MATRIX.name) for run in plan.runs)
     plan = replace(plan, runs=runs)
-    folder = store.create(results, plan, {}, 1_750_000_000.0)
-    raw = store.run_folder(folder, runs[0]) / "raw" / "fio"
+    folder = campaign_writing.create(results, plan, {}, 1_750_000_000.0)
+    raw = campaign_writing.run_folder(folder, runs[0]) / "raw" / "fio"
     raw.mkdir()
     for cell in disk_matrix.planned(CELLS)[:points]:
         (raw / f"{cell.name}.json").write_text(json.dumps(FIO))
@@ -38,7 +38,7 @@ def begun(results: Path, points: int) -> Path:
 
 def keep_whole(folder: Path, run: Run) -> None:
     """As a run leaves its points that was measured to its end."""
-    raw = store.run_folder(folder, run) / "raw"
+    raw = campaign_writing.run_folder(folder, run) / "raw"
     (raw / "fio").mkdir(exist_ok=True)
     for cell in disk_matrix.planned(CELLS):
         (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
@@ -46,4 +46,4 @@ def keep_whole(folder: Path, run: Run) -> None:
     profile = store.load(folder).plan.profile(run.profile)
     of_run = (RESULTS_FORMAT, run, profile, MATRIX)
     record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
-    store.save_record(raw.parent, record)
+    campaign_writing.save_record(raw.parent, record)

@@ -16,7 +16,7 @@ from orchestrator.facts import Pause
 from orchestrator.model import Plan
 from orchestrator.planning.plan import interruptions
 from orchestrator.run.outlines import CampaignOutline
-from orchestrator.system import clock, store
+from orchestrator.system import campaign_folders, clock
 
 _FILES = ("plan.json", "fingerprint.json", "gates.json")
 _FOLDERS = ("runs", "interrupted")
@@ -75,7 +75,7 @@ def _dates_are_original(campaign: CampaignOutline, folder: Path) -> bool:
     if part_began_s is None:
         return False
     try:
-        status = (folder / store.fingerprint_name(1 + resumed)).lstat()
+        status = (folder / campaign_folders.fingerprint_name(1 + resumed)).lstat()
     except OSError:  # not there: earlier versions kept only that of the first part
         return False
     return abs(status.st_mtime - part_began_s) <= _UNTIL_FINGERPRINT_S

@@ -49,7 +49,7 @@ from orchestrator.run.one_run import carry_out
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.schedule import Following, Schedule, Setbacks
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from orchestrator.tier import Gate
 
 # These phases last as long as planned; only what comes around them is learnt.
@@ -93,7 +93,7 @@ def execute(
             campaign.plan, folder, following, world.progress.warn, campaign.finished
         )
         # Gates are saved at each gate, so that a program that is killed loses none.
-        keep = partial(store.save_gates, folder)
+        keep = partial(campaign_writing.save_gates, folder)
         taker = GateTaker(parts.tiers, world)
         gates = Gates(taker, world, schedule, keep, campaign.gates)
         setbacks = Setbacks(schedule, world, left_behind)
@@ -119,7 +119,7 @@ class _Opened(NamedTuple):
 def _created(
     plan: Plan, world: World, results: Path, facts: Mapping[str, Any]
 ) -> _Opened:
-    folder = store.create(results, plan, facts, world.clock.now())
+    folder = campaign_writing.create(results, plan, facts, world.clock.now())
     return _Opened(folder, plan, (), set())
 
 

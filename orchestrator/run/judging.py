@@ -19,7 +19,7 @@ from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.run.live_events import Hear, StandingFound, heard_by_nobody
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from orchestrator.units import all_of
 
 
@@ -35,7 +35,7 @@ def announce(
         # judged.
         basis = judged_runs.basis_of(campaign)
         stored = store.load(campaign, tables=False)
-        data = store.load_run(store.run_folder(campaign, run))
+        data = store.load_run(campaign_writing.run_folder(campaign, run))
         judged = judged_run(data, stored)
         decided = decided_by_records(stored)
         _note(judged, stored, decided, world)

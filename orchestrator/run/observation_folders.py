@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orchestrator import powers
 from orchestrator.errors import NotWrittenError
-from orchestrator.system import clock, store
+from orchestrator.system import campaign_writing, clock
 from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment, format_seconds
 
@@ -45,7 +45,7 @@ def new(results: Path, name: str) -> Iterator[Path]:
     afterwards if nothing was written into it. Where none can be made it is only named: what was
     observed can be shown all the same, and who writes it says that it is not kept."""
     try:
-        folder = store.fresh_folder(results, name)
+        folder = campaign_writing.fresh_folder(results, name)
     except NotWrittenError:
         yield results / name
         return

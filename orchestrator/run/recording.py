@@ -28,7 +28,7 @@ from orchestrator.model import (
 )
 from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.run_context import RunContext
-from orchestrator.system import at_once, files, store, unfinished_runs
+from orchestrator.system import at_once, campaign_writing, files, unfinished_runs
 
 _HOST_FAILED = "tierdisk: "  # the begin of the disk server's words about its host
 
@@ -64,7 +64,7 @@ def recorded(here: RunContext) -> Iterator[None]:
     else:
         with _writing(here):
             # `done` saved the record before the teardown, which has a phase of its own.
-            store.save_record(here.folder, _record(here))
+            campaign_writing.save_record(here.folder, _record(here))
     finally:
         if here.draft.readings is not None and (here.folder / "record.json").is_file():
             here.draft.readings.forget()  # its table has them
@@ -120,7 +120,7 @@ def _fail(here: RunContext, error: Exception) -> None:
     except OSError:
         raise
     except Exception:  # a table that cannot be made may be the failure
-        store.save_record(here.folder, _record(here))
+        campaign_writing.save_record(here.folder, _record(here))
 
 
 def _evidence(error: Exception) -> str:
@@ -150,7 +150,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     here.draft.doubts.append(noted.teardown(run.number, message))
     shown = "".join(traceback.format_exception(error))
     files.keep(here.raw / "teardown.txt", shown)
-    store.save_record(here.folder, _record(here))
+    campaign_writing.save_record(here.folder, _record(here))
 
 
 def _message(error: Exception) -> str:
@@ -180,9 +180,11 @@ def _save(here: RunContext) -> None:
     if readings is not None and result is None:
         samples = readings.tables(record.phases)
     if result is None:
-        store.save_run(here.folder, record, None, None, samples)
+        campaign_writing.save_run(here.folder, record, None, None, samples)
     else:
-        store.save_run(here.folder, record, result.intervals, result.latencies, samples)
+        campaign_writing.save_run(
+            here.folder, record, result.intervals, result.latencies, samples
+        )
 
 
 def _record(here: RunContext) -> Record:

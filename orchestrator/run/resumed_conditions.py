@@ -14,7 +14,7 @@ from orchestrator.design.used_profiles import as_used
 from orchestrator.keys import plain_files
 from orchestrator.keys.secret_names import HIDDEN
 from orchestrator.model import Plan, Record
-from orchestrator.system import store
+from orchestrator.system import campaign_folders
 
 
 def differences(
@@ -55,7 +55,7 @@ def never_kept(before: results.Results, folder: Path) -> list[str]:
     """The fingerprints of later parts that are not there. Earlier versions kept none."""
     names: list[str] = []
     for part in range(2, 2 + len(before.later_fingerprints)):
-        name = store.fingerprint_name(part)
+        name = campaign_folders.fingerprint_name(part)
         if plain_files.kind_of(folder / name) == "nothing":
             names.append(name)
     return names
@@ -67,7 +67,7 @@ def _without_fingerprint(before: results.Results, folder: Path) -> Iterator[str]
     missing = never_kept(before, folder)
     fingerprints = (before.fingerprint, *before.later_fingerprints)
     for part, fingerprint in enumerate(fingerprints, start=1):
-        name = store.fingerprint_name(part)
+        name = campaign_folders.fingerprint_name(part)
         if name in before.changed_files:
             yield f"{name} was changed after it was written"
         elif name in missing:

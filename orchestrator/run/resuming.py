@@ -20,7 +20,13 @@ from orchestrator.parts import Parts
 from orchestrator.planning.plan import interruptions
 from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.run.resumed_conditions import differences, never_kept
-from orchestrator.system import files, run_folders, store, unfinished_runs
+from orchestrator.system import (
+    campaign_writing,
+    files,
+    run_folders,
+    store,
+    unfinished_runs,
+)
 from orchestrator.units import counted, format_moment, listed
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
@@ -126,8 +132,8 @@ class Resumption:
             plan = replace(plan, on_end=self.on_end)
         plan = campaign_time.with_pause(plan, left_s, now_s)
         # First, because a plan that counts a part without a fingerprint is not gone on with.
-        store.save_fingerprint(self.folder, number + 1, now)
-        store.save_plan(self.folder, plan)
+        campaign_writing.save_fingerprint(self.folder, number + 1, now)
+        campaign_writing.save_plan(self.folder, plan)
         return plan
 
     def _require_alike(self, unlike: Mapping[str, str]) -> None:
@@ -202,7 +208,7 @@ class Resumption:
         if unfinished_runs.limit_changes(aside):
             return 0
         points = sorted((aside / "raw" / measured.folder).glob("[!.]*.json"))
-        raw = store.run_folder(self.folder, run) / "raw"
+        raw = campaign_writing.run_folder(self.folder, run) / "raw"
         folder = files.make_folder(raw, measured.folder)
         for file in points:
             files.copy(file, folder / file.name)
@@ -257,4 +263,4 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
         facts=all_facts,
     )
     # The run's samples were saved when it had been measured.
-    store.save_run(folder, read, result.intervals, result.latencies, None)
+    campaign_writing.save_run(folder, read, result.intervals, result.latencies, None)

@@ -15,7 +15,7 @@ from orchestrator.powers import World
 from orchestrator.run.gates import Gates
 from orchestrator.run.live_events import Hear, PhaseBegins, heard_by_nobody
 from orchestrator.run.readings import Readings
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from orchestrator.tier import Gate
 
 
@@ -60,7 +60,7 @@ class RunContext:
     @cached_property
     def folder(self) -> Path:
         """The run's own folder, with its `raw/` made."""
-        return store.run_folder(self.campaign, self.run)
+        return campaign_writing.run_folder(self.campaign, self.run)
 
     @property
     def raw(self) -> Path:

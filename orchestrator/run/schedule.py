@@ -23,7 +23,7 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.powers import Platform, Progress, World
-from orchestrator.system import clock, store
+from orchestrator.system import campaign_writing, clock, store
 from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
@@ -74,7 +74,7 @@ class Schedule:
             # The last gate and the report are made all the same of what was measured.
             grown = self._not_judged(error)
         if grown is not None:
-            store.save_plan(self.folder, grown)
+            campaign_writing.save_plan(self.folder, grown)
             self.plan = grown
 
     def _grown(self) -> Plan | None:

@@ -8,6 +8,19 @@ from orchestrator.keys import plain_files
 from orchestrator.system import clock
 
 LATEST = "latest"  # the link to the campaign that was begun last
+# Files of a campaign's folder.
+PLAN = "plan.json"
+GATES = "gates.json"
+PREDICTIONS = "predictions.json"
+VERIFIED = "verified.json"
+VERDICT = "verdict.json"
+
+
+def fingerprint_name(part: int) -> str:
+    """The name of the file with the fingerprint of a part, counted from 1."""
+    if part == 1:
+        return "fingerprint.json"
+    return f"fingerprint-{part:02d}.json"
 
 
 def present(results: Path) -> list[Path]:
@@ -51,7 +64,7 @@ def _below(results: Path) -> list[Path]:
 def _may_have_plan(folder: Path) -> bool:
     """Whether a folder may have a plan. If it is closed to this user, its name decides."""
     try:
-        return plain_files.kind_of(folder / "plan.json") != "nothing"
+        return plain_files.kind_of(folder / PLAN) != "nothing"
     except NotReadableError:
         # A list without the campaigns of other users would pass for a whole one.
         return folder.name == LATEST or clock.from_stamp(folder.name) is not None

@@ -7,7 +7,7 @@ from typing import Literal
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
-from orchestrator.system import store, stored_json
+from orchestrator.system import campaign_folders, campaign_writing, stored_json
 
 # The content of verdict.json: this verdict, as much of it as an earlier version wrote, or another.
 SavedVerdict = Literal["this one", "of an earlier version", "another"]
@@ -18,8 +18,8 @@ _ALWAYS_WRITTEN = ("cells", "deltas", "decisions")
 def kind(campaign: Path, verdict: Verdict) -> SavedVerdict:
     """Whether verdict.json has this verdict. Earlier versions wrote fewer keys: then all that they
     wrote has to be the same."""
-    file = campaign / store.VERDICT
-    text = store.verdict_text(verdict)
+    file = campaign / campaign_folders.VERDICT
+    text = campaign_writing.verdict_text(verdict)
     try:
         if plain_files.read(file) == text.encode():
             return "this one"

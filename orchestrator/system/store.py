@@ -1,22 +1,20 @@
-"""Results on disk: the only module that knows the layout of a results folder (docs/FILES.md).
+"""Reading a results folder (docs/FILES.md); `campaign_writing` writes it.
 
-Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
-report last, so that a crash loses one run at most. JSON files are written atomically. What a disk
-or a person has cut all the same is passed over when a campaign is read, and a note of its plan
-names it; only a campaign without a plan cannot be read. The tables of runs are `run_tables.py`'s,
-which is imported where one is asked for: most commands look at plan and records alone."""
+What a disk or a person has cut is passed over when a campaign is read, and a note of its plan names
+it. Only a campaign without a plan cannot be read. The tables of runs are those of `run_tables.py`,
+which is imported where one is asked for: most commands look at plan and records alone.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from orchestrator.analysis.answers.record import NO_BRIEF, Brief
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData, Verified
@@ -24,221 +22,33 @@ from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.errors import (
     CutError,
     NotReadableError,
-    UnavailableError,
     UsageError,
 )
 from orchestrator.keys import plain_files
-from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
+from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record
 from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
-from orchestrator.registry.references import ExtensionOrigin
 from orchestrator.system import (
-    clock,
     extension_files,
-    files,
     results_formats,
     run_folders,
     stored_json,
 )
-from orchestrator.system.files import checksums, write_json
-from orchestrator.system.stored_json import SCHEMA_VERSION, in_form
-from orchestrator.tier import Gate, as_written
+from orchestrator.system.campaign_folders import (
+    GATES,
+    PLAN,
+    PREDICTIONS,
+    VERDICT,
+    VERIFIED,
+    fingerprint_name,
+)
+from orchestrator.system.stored_json import in_form
+from orchestrator.tier import Gate
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _Read = TypeVar("_Read")
-
-
-# How notes on files begin.
-LEFT_OUT = "left out: "
-CHANGED = "changed since it was written: "
-
-
-@dataclass(frozen=True)
-class _Remarks:
-    """What is to be said of a folder: what is passed over, and which files were changed."""
-
-    left_out: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-
-    def notes(self, campaign: Path) -> Iterator[Note]:
-        for what in self.left_out:
-            yield Note("left out", f"{LEFT_OUT}{_in_folder(what, campaign)}")
-        for file in self.changed_files(campaign):
-            yield Note("changed file", f"{CHANGED}{file}")
-
-    def changed_files(self, campaign: Path) -> list[str]:
-        """Their paths in the folder."""
-        paths: list[str] = []
-        for file in self.changed:
-            paths.append(_in_folder(file, campaign))
-        return paths
-
-
-def _in_folder(text: str, campaign: Path) -> str:
-    """The text with paths as they are in the folder, wherever that lies."""
-    return text.replace(f"{campaign}/", "")
-
-
-def create(
-    results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float
-) -> Path:
-    """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
-    folder = fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
-    files.make_folder(folder, "runs")
-    save_plan(folder, plan)
-    save_fingerprint(folder, 1, fingerprint)
-    # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
-    with contextlib.suppress(OSError):
-        _point_latest_at(folder)
-    return folder
-
-
-def _point_latest_at(folder: Path) -> None:
-    """OSError if that is not possible, also where `latest` is a folder; then no link stays."""
-    # Made under another name first: a rename replaces the old link without a moment between.
-    link = folder.with_name(f".latest-{folder.name[-40:]}")
-    link.unlink(missing_ok=True)
-    link.symlink_to(folder.name)
-    try:
-        link.replace(folder.with_name("latest"))
-    finally:
-        link.unlink(missing_ok=True)
-
-
-def save_plan(campaign: Path, plan: Plan) -> None:
-    """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
-    stored_json.write(campaign / "plan.json", as_written(plan))
-
-
-def save_fingerprint(campaign: Path, part: int, facts: Mapping[str, Any]) -> None:
-    """Keeps what measures a part of a campaign, and where.
-
-    A campaign has one more part each time that it is resumed.
-    """
-    stored_json.write(campaign / fingerprint_name(part), facts)
-
-
-def fingerprint_name(part: int) -> str:
-    """The name of the file with the fingerprint of a part, counted from 1."""
-    if part == 1:
-        return "fingerprint.json"
-    return f"fingerprint-{part:02d}.json"
-
-
-def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
-    """Keeps what may be left of the campaign, and the commands that show it."""
-    write_json(campaign / "left-behind.json", {"what": what, "look": list(look)})
-
-
-def fresh_folder(results: Path, name: str) -> Path:
-    """Makes a new folder, although another program may choose the same name in that second."""
-    files.make_folder(results)
-    # Whoever makes the folder has it: to look first would leave a moment for another program.
-    for number in range(1, 1000):
-        folder = results / name
-        if number > 1:
-            folder = results / f"{name}-{number}"
-        with contextlib.suppress(FileExistsError):
-            files.make_new_folder(folder)
-            return folder
-    raise UnavailableError(f"{results} has a thousand folders named {name}")
-
-
-def run_folder(campaign: Path, run: Run) -> Path:
-    """Returns the folder of a run, and makes it with its `raw/`. UsageError if it would be
-    elsewhere than in the campaign's; NotWrittenError."""
-    folder = run_folders.path_of(campaign, run)
-    names = folder.relative_to(campaign).parts
-    return files.make_folder(campaign, *names, "raw").parent
-
-
-def save_run(
-    folder: Path,
-    record: Record,
-    intervals: pd.DataFrame | None,
-    latencies: Iterable[pd.DataFrame] | None,
-    samples: Iterable[pd.DataFrame] | None,
-) -> None:
-    """Saves tables, which may be None or come in parts, then the record: the run is complete."""
-    from orchestrator.system import run_tables
-
-    run_tables.save(folder, intervals, latencies, samples)
-    save_record(folder, record)
-
-
-def has_samples(folder: Path) -> bool:
-    """Whether a run has its telemetry, whole."""
-    from orchestrator.system import run_tables
-
-    file = folder / run_folders.SAMPLES
-    return _whole(partial(run_tables.is_table, file), False, _Remarks())
-
-
-def save_record(folder: Path, record: Record) -> None:
-    """Saves the record with the checksums of all files of the run, which are then on the disk."""
-    file = folder / "record.json"
-    content = as_written(record)
-    # The record is the last of all files of the run: one that is there vouches for them.
-    stored_json.write(file, {**content, "files": checksums(folder, file)})
-
-
-_GATES = "gates.json"
-_PREDICTIONS = "predictions.json"
-_VERIFIED = "verified.json"
-
-
-def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
-    """Saves the truth gates of a campaign in the order in which they were taken."""
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "gates": [asdict(gate) for gate in gates],
-    }
-    stored_json.write(campaign / _GATES, content)
-
-
-def save_predictions(
-    campaign: Path,
-    predictions: Sequence[Prediction],
-    made_by: ExtensionOrigin,
-    answer: Brief = NO_BRIEF,
-) -> None:
-    """Saves what was predicted of other tiers, over what was before. `made_by`: the extension,
-    which shows it too."""
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "made_by": asdict(made_by),
-        "answer": asdict(answer),
-        "predictions": [asdict(prediction) for prediction in predictions],
-    }
-    stored_json.write(campaign / _PREDICTIONS, content)
-
-
-def save_verified(campaign: Path, verified: Verified) -> None:
-    """Keeps that the figures were counted again, over what was before."""
-    content = {"schema_version": SCHEMA_VERSION, "verified": asdict(verified)}
-    stored_json.write(campaign / _VERIFIED, content)
-
-
-VERDICT = "verdict.json"
-
-
-def save_verdict(campaign: Path, verdict: Verdict) -> str:
-    """Writes verdict.json; returns what it is."""
-    text = verdict_text(verdict)
-    files.write_text(campaign / VERDICT, text)
-    return text
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """What verdict.json is."""
-    return stored_json.text_of(Path(VERDICT), asdict(verdict))
-
-
-def verdict(campaign: Path) -> Verdict:
-    """verdict.json as it stands. UsageError or CutError if it is not one of this version."""
-    return stored_json.read_json(campaign / VERDICT, Verdict, RESULTS_FORMAT)
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -260,19 +70,67 @@ def load_without_runs(campaign: Path) -> Results:
     return _without_runs(campaign, _Remarks())
 
 
+def plan_of(campaign: Path) -> Plan:
+    """The plan alone. UsageError or CutError if it cannot be read."""
+    return _plan(campaign, [])
+
+
+def record_in(folder: run_folders.RunFolder) -> Record | None:
+    """The record of a planned run; None if there is none, or `load` would leave it out."""
+    return _record_in(folder, _Remarks())
+
+
+def load_run(folder: Path) -> RunData:
+    """One run with its tables. CutError if its record was cut; cut tables are none."""
+    return _run_data(_record(folder, []), folder, True, _Remarks())
+
+
+def verdict(campaign: Path) -> Verdict:
+    """verdict.json as it stands. UsageError or CutError if it is not one of this version."""
+    return stored_json.read_json(campaign / VERDICT, Verdict, RESULTS_FORMAT)
+
+
+def has_samples(folder: Path) -> bool:
+    """Whether a run has its telemetry, whole."""
+    from orchestrator.system import run_tables
+
+    file = folder / run_folders.SAMPLES
+    return _whole(partial(run_tables.is_table, file), False, _Remarks())
+
+
+# The order stays, because the checksum depends on it.
+_CHECKED = (
+    "plan.json",
+    "fingerprint.json",
+    "fingerprint-*.json",
+    "runs/*/record.json",
+)
+
+
+def checksum(campaign: Path) -> str:
+    """SHA-256 of plan, fingerprints and records, which hold the checksums of the raw files."""
+    digest = hashlib.sha256()
+    for pattern in _CHECKED:
+        for file in sorted(campaign.glob(pattern)):
+            # Files that cannot be read are left out of the campaign, too.
+            with contextlib.suppress(CutError, NotReadableError):
+                digest.update(plain_files.read(file))
+    return digest.hexdigest()
+
+
 def _without_runs(campaign: Path, remarks: _Remarks) -> Results:
-    if plain_files.kind_of(campaign / "plan.json") == "nothing":
+    if plain_files.kind_of(campaign / PLAN) == "nothing":
         raise UsageError(
-            f"{campaign} is not a results folder: it has no plan.json",
+            f"{campaign} is not a results folder: it has no {PLAN}",
             advice="name a folder under results/, or results/latest",
         )
     plan = _plan(campaign, remarks.changed)
     fingerprints = list(_fingerprints(campaign, plan, remarks))
-    gates = _kept_tuple(campaign / _GATES, tuple[Gate, ...], "gates", remarks)
+    gates = _kept_tuple(campaign / GATES, tuple[Gate, ...], "gates", remarks)
     predictions = _kept_tuple(
-        campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
+        campaign / PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
-    remarks.left_out.extend(extension_files.not_shown(campaign / _PREDICTIONS))
+    remarks.left_out.extend(extension_files.not_shown(campaign / PREDICTIONS))
     verified = _whole(partial(_verified, campaign, remarks.changed), None, remarks)
     return Results(
         campaign.resolve().name,
@@ -298,19 +156,14 @@ def _fingerprints(
 
 
 def _verified(campaign: Path, changed: list[str]) -> Verified | None:
-    file = campaign / _VERIFIED
+    file = campaign / VERIFIED
     if plain_files.kind_of(file) == "nothing":
         return None
     return stored_json.read_json(file, Verified, part="verified", changed=changed)
 
 
-def plan_of(campaign: Path) -> Plan:
-    """The plan alone. UsageError or CutError if it cannot be read."""
-    return _plan(campaign, [])
-
-
 def _plan(campaign: Path, changed: list[str]) -> Plan:
-    file = campaign / "plan.json"
+    file = campaign / PLAN
     with in_form(file):
         plan = stored_json.read_json(
             file, Plan, RESULTS_FORMAT, older=results_formats.PLANS, changed=changed
@@ -326,11 +179,6 @@ def _runs(
         record = _record_in(folder, remarks)
         if record is not None:
             yield _run_data(record, folder.path, tables, remarks)
-
-
-def record_in(folder: run_folders.RunFolder) -> Record | None:
-    """The record of a planned run; None if there is none, or `load` would leave it out."""
-    return _record_in(folder, _Remarks())
 
 
 def _record_in(folder: run_folders.RunFolder, remarks: _Remarks) -> Record | None:
@@ -366,31 +214,6 @@ def _with_notes(plan: Plan, about_files: Iterable[Note]) -> Plan:
     return replace(plan, notes=tuple(notes))
 
 
-# The order stays, because the checksum depends on it.
-_CHECKED = (
-    "plan.json",
-    "fingerprint.json",
-    "fingerprint-*.json",
-    "runs/*/record.json",
-)
-
-
-def checksum(campaign: Path) -> str:
-    """SHA-256 of plan, fingerprints and records, which hold the checksums of the raw files."""
-    digest = hashlib.sha256()
-    for pattern in _CHECKED:
-        for file in sorted(campaign.glob(pattern)):
-            # Files that cannot be read are left out of the campaign, too.
-            with contextlib.suppress(CutError, NotReadableError):
-                digest.update(plain_files.read(file))
-    return digest.hexdigest()
-
-
-def load_run(folder: Path) -> RunData:
-    """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(_record(folder, []), folder, True, _Remarks())
-
-
 def _record(folder: Path, changed: list[str]) -> Record:
     return stored_json.read_json(
         folder / run_folders.RECORD,
@@ -399,6 +222,37 @@ def _record(folder: Path, changed: list[str]) -> Record:
         older=results_formats.RECORDS,
         changed=changed,
     )
+
+
+# How notes on files begin.
+LEFT_OUT = "left out: "
+CHANGED = "changed since it was written: "
+
+
+@dataclass(frozen=True)
+class _Remarks:
+    """What is to be said of a folder: what is passed over, and which files were changed."""
+
+    left_out: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+    def notes(self, campaign: Path) -> Iterator[Note]:
+        for what in self.left_out:
+            yield Note("left out", f"{LEFT_OUT}{_in_folder(what, campaign)}")
+        for file in self.changed_files(campaign):
+            yield Note("changed file", f"{CHANGED}{file}")
+
+    def changed_files(self, campaign: Path) -> list[str]:
+        """Their paths in the folder."""
+        paths: list[str] = []
+        for file in self.changed:
+            paths.append(_in_folder(file, campaign))
+        return paths
+
+
+def _in_folder(text: str, campaign: Path) -> str:
+    """The text with paths as they are in the folder, wherever that lies."""
+    return text.replace(f"{campaign}/", "")
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _Read:

@@ -44,7 +44,7 @@ def kept_conclusions(campaign: Path) -> KeptConclusions:
 
     UsageError or CutError if it has another form.
     """
-    file = campaign / store.VERDICT
+    file = campaign / campaign_folders.VERDICT
     if plain_files.kind_of(file) == "nothing":
         return KeptConclusions()
     return stored_json.read_json(

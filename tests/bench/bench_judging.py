@@ -28,7 +28,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.model import Node
-from orchestrator.system import parquet, store
+from orchestrator.system import campaign_writing, parquet, store
 from tests.bench.stages import Stages
 from tests.campaign_tables import unit_of
 from tests.campaigns import SHAPES, build_campaign, build_run, stored
@@ -113,7 +113,7 @@ def make(asked: argparse.Namespace, folder: Path) -> Path:
     )
     made = stored(campaign, folder)
     for run in campaign.runs:
-        out = store.run_folder(made, run.record.run)
+        out = campaign_writing.run_folder(made, run.record.run)
         parquet.write(out / "samples.parquet", _samples(run))
         _intervals(run).to_csv(out / "intervals.csv", index=False)
     return made
@@ -178,7 +178,7 @@ def show(asked: argparse.Namespace, folder: Path) -> None:
     campaign = store.load(folder)
     stages.begin("judge")
     verdict = judge(campaign)
-    store.save_verdict(folder, verdict)
+    campaign_writing.save_verdict(folder, verdict)
     stages.begin("write the report")
     concluding.write_report(campaign, verdict, folder)
     stages.end()

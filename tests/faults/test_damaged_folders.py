@@ -31,7 +31,12 @@ from orchestrator.report.exports import FORMATS
 from orchestrator.report.rendering import markdown
 from orchestrator.run import status
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import store, stored_campaigns, unfinished_runs
+from orchestrator.system import (
+    campaign_writing,
+    store,
+    stored_campaigns,
+    unfinished_runs,
+)
 from tests.campaigns import build_campaign, stored
 from tests.faults.damaged_folders import Damage, damages
 
@@ -53,9 +58,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frames=False,
     )
     folder = stored(made, tmp_path_factory.mktemp("sound"))
-    store.save_gates(folder, [run.record.gate for run in made.runs if run.record.gate])
-    store.save_predictions(folder, [], CORE)
-    store.save_verdict(folder, judge(store.load(folder)))
+    campaign_writing.save_gates(
+        folder, [run.record.gate for run in made.runs if run.record.gate]
+    )
+    campaign_writing.save_predictions(folder, [], CORE)
+    campaign_writing.save_verdict(folder, judge(store.load(folder)))
     return folder
 
 

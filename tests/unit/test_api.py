@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.api import Campaign, open_campaign
 from orchestrator.errors import UsageError
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from tests import ROOT
 from tests.campaigns import build_campaign
 from tests.campaigns import stored as store_campaign
@@ -29,8 +29,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = build_campaign(workloads=["insert"], measure_s=20.0)
     campaign = store_campaign(made, folder)
     for run in made.runs:
-        store.save_run(
-            store.run_folder(campaign, run.record.run),
+        campaign_writing.save_run(
+            campaign_writing.run_folder(campaign, run.record.run),
             run.record,
             run.intervals,
             run.transactions(),

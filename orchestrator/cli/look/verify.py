@@ -28,7 +28,7 @@ from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
 from orchestrator.model import Measurement, Record
 from orchestrator.parts import Result
 from orchestrator.run import several_clients
-from orchestrator.system import files, run_folders, store, stored_json
+from orchestrator.system import campaign_writing, files, run_folders, store, stored_json
 from orchestrator.units import counted
 
 # Sums of floating-point numbers in another order differ in their last digits.
@@ -86,7 +86,7 @@ def keep(folder: Path, differences: int, now_s: float) -> None:
     checksum = store.checksum(folder)
     verified = results.Verified(now_s, differences, checksum, __version__)
     try:
-        store.save_verified(folder, verified)
+        campaign_writing.save_verified(folder, verified)
     except OSError as error:
         raise UnavailableError(
             f"the result cannot be written to {folder}: {error.strerror}",

@@ -44,7 +44,7 @@ from orchestrator.run import (
     start_proof,
 )
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import campaign_folders, shell, store
+from orchestrator.system import campaign_folders, campaign_writing, shell, store
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import parse_bytes
 
@@ -123,7 +123,7 @@ def _save_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> N
     if folder is None:
         return
     try:
-        store.save_left_behind(folder, left.what, left.look)
+        campaign_writing.save_left_behind(folder, left.what, left.look)
     except NotWrittenError as error:
         app.progress.warn(error.what)
 
@@ -136,7 +136,7 @@ def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
     try:
         # The stored plan, because it may have grown since the campaign began.
         plan = store.load(folder).plan
-        store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
+        campaign_writing.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
         concluding.conclude(folder, None, app.cache)
     except NotWrittenError as error:
         app.progress.warn(

@@ -125,7 +125,7 @@ class CampaignApp(App):
         from orchestrator.analysis.answers.named_disks import named_disks
         from orchestrator.cli.common import documents
         from orchestrator.report.report_index import ReportIndex
-        from orchestrator.system import store
+        from orchestrator.system import campaign_writing
 
         self.progress.done()
         if self.out.form == forms.NAME:
@@ -146,7 +146,7 @@ class CampaignApp(App):
         content = None
         # What verdict.json has, so that both forms of it have the same keys.
         if self.out.as_json:
-            content = json.loads(kept_text or store.verdict_text(verdict))
+            content = json.loads(kept_text or campaign_writing.verdict_text(verdict))
         self.out.show(content, *report.console(loaded, verdict))
 
 

@@ -16,7 +16,7 @@ from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import MeasuredPoints
 from orchestrator.run import judged_runs, judging
-from orchestrator.system import files, store, unfinished_runs
+from orchestrator.system import campaign_writing, files, store, unfinished_runs
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes. Then pages take a 200th of its time
@@ -74,7 +74,7 @@ def keep(
     `conclude`. `basis`: of what the verdict was made from, taken before that was read; None if it
     was judged by another SLO than the plan's, of which nothing is kept."""
     with files.keeping("the report of this answer"):
-        text = store.save_verdict(folder, verdict)
+        text = campaign_writing.save_verdict(folder, verdict)
         if basis is not None:
             judging.keep(folder, basis, campaign, verdict, text)
         return write_report(campaign, verdict, folder, cache)

@@ -14,7 +14,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.errors import TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.run import judged_runs
-from orchestrator.system import store
+from orchestrator.system import campaign_folders, store
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def kept_answer(folder: Path) -> KeptAnswer | None:
     # If a file cannot be read, judging anew says so, with what to do.
     with suppress(TierbenchError, OSError):
         basis = judged_runs.basis_of(folder)
-        text = plain_files.read(folder / store.VERDICT)
+        text = plain_files.read(folder / campaign_folders.VERDICT)
         if not judged_runs.kept(folder).has_verdict(basis, text):
             return None
         campaign = store.load(folder, tables=False)

@@ -38,7 +38,7 @@ from orchestrator.extensions.predict.stored import as_json, without_slo
 from orchestrator.histories import files as histories
 from orchestrator.registry.installed import origin_of
 from orchestrator.run import observation_results
-from orchestrator.system import files, store
+from orchestrator.system import campaign_writing, files, store
 from orchestrator.units import listed, parse_size
 
 RunArgument = Annotated[
@@ -74,7 +74,7 @@ def predict(
         return
     folder = app.folder(results, name)
     with files.keeping("this prediction"):
-        store.save_predictions(
+        campaign_writing.save_predictions(
             folder, predictions, origin_of("predict"), predicted.answer.brief
         )
         documents.write(app, folder, page, "prediction")

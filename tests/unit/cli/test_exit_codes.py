@@ -27,7 +27,7 @@ from orchestrator.errors import (
     EXIT_WORSE,
 )
 from orchestrator.parts import Parts
-from orchestrator.system import files, store
+from orchestrator.system import campaign_writing, files
 from tests import ROOT
 from tests.apps import an_app
 from tests.campaigns import build_campaign, stored
@@ -62,11 +62,11 @@ def test_compare_ends_with_the_code_of_what_was_found(
 
     class Judging(CampaignApp):
         def carry_out(self, *_: Any) -> Path:
-            folder = store.create(
+            folder = campaign_writing.create(
                 tmp_path, made.plan, made.fingerprint, 1_750_000_000.0
             )
             for run in made.runs:
-                place = store.run_folder(folder, run.record.run)
+                place = campaign_writing.run_folder(folder, run.record.run)
                 files.write_json(place / "record.json", asdict(run.record))
             return folder
 

@@ -16,7 +16,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, NotWrittenError
 from orchestrator.report.exports import FORMATS
-from orchestrator.system import files, store
+from orchestrator.system import campaign_writing, files
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -28,10 +28,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=3, frames=False
     )
-    campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
+    campaign = campaign_writing.create(
+        folder, made.plan, made.fingerprint, 1_750_000_000.0
+    )
     for run in made.runs:
         files.write_json(
-            store.run_folder(campaign, run.record.run) / "record.json",
+            campaign_writing.run_folder(campaign, run.record.run) / "record.json",
             asdict(run.record),
         )
     return folder

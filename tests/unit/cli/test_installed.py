@@ -24,7 +24,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Dataset, Placing, Record
 from orchestrator.platforms import own_images, platforms
 from orchestrator.registry.references import ExtensionOrigin
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.campaigns import stored
@@ -340,7 +340,9 @@ def test_what_an_extension_has_kept_beside_the_runs_is_named_without_it(
     bare: Installed, tmp_path: Path
 ) -> None:
     folder = stored(small(), tmp_path)
-    store.save_predictions(folder, [], ExtensionOrigin("predict", "tierbench", "0.1.0"))
+    campaign_writing.save_predictions(
+        folder, [], ExtensionOrigin("predict", "tierbench", "0.1.0")
+    )
     judged = bare.run("analyze", str(folder))
     assert judged.returncode in (0, 2), judged.stderr
     page = (folder / "report.md").read_text()

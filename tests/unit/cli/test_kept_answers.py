@@ -18,7 +18,7 @@ from orchestrator.registry.extension import DoubtEntry, Extension
 from orchestrator.registry.installed import Installed
 from orchestrator.registry.references import CORE, ExtensionOrigin
 from orchestrator.run import judged_runs, judging
-from orchestrator.system import run_tables, store
+from orchestrator.system import campaign_folders, campaign_writing, run_tables
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.calls import calls_of
@@ -110,7 +110,7 @@ def test_no_table_is_read_of_what_is_kept(concluded: Path, tmp_path: Path) -> No
 
 def _other_verdict(folder: Path) -> None:
     """With a checksum that fits, as only this program writes it."""
-    file = folder / store.VERDICT
+    file = folder / campaign_folders.VERDICT
     content = json.loads(file.read_text())
     content["decisions"][0]["tier"] = "another"
     file.write_text(json.dumps(content))
@@ -131,7 +131,7 @@ def _without_a_run(folder: Path) -> None:
 
 
 def _predicted(folder: Path) -> None:
-    store.save_predictions(folder, [], CORE)
+    campaign_writing.save_predictions(folder, [], CORE)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_was_made_of_other_files_is_not_shown(
 
 def test_the_text_of_a_verdict_is_made_once(tmp_path: Path) -> None:
     folder = stored(ONE, tmp_path)
-    watched = {"texts": store.verdict_text}
+    watched = {"texts": campaign_writing.verdict_text}
     assert calls_of(watched, lambda: concluding.conclude(folder)) == {"texts": 1}
 
 
@@ -204,7 +204,9 @@ def test_the_verdict_of_another_program_is_not_taken_for_the_one_that_was_judged
     basis = judged_runs.basis_of(not_judged)
     campaign, verdict = concluding.found(not_judged)
     concluding.conclude(not_judged, "p99 < 1 us")
-    judging.keep(not_judged, basis, campaign, verdict, store.verdict_text(verdict))
+    judging.keep(
+        not_judged, basis, campaign, verdict, campaign_writing.verdict_text(verdict)
+    )
     assert kept_answer(not_judged) is None
 
 

@@ -14,7 +14,7 @@ from orchestrator.cli.measure import plans
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests import ROOT
 from tests.apps import an_app
 
@@ -52,7 +52,7 @@ def test_loads_that_were_stored_as_points_are_read_as_today(
     text: str, tmp_path: Path
 ) -> None:
     plan = planned(tmp_path, sweep=text)
-    folder = store.create(tmp_path, plan, {}, 0.0)
+    folder = campaign_writing.create(tmp_path, plan, {}, 0.0)
     assert store.load(folder).plan == plan
     content = json.loads((folder / "plan.json").read_text())
     for load in content["workloads"]:

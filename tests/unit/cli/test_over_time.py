@@ -14,7 +14,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
 from orchestrator.registry.references import CORE
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from tests import ROOT
 from tests.campaigns import later, of_a_day, stored
 from tests.observations import ON
@@ -198,7 +198,7 @@ def test_observations_and_predictions_are_listed_beside_campaigns(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = stored(campaign(0), tmp_path)
-    store.save_predictions(folder, [], CORE)
+    campaign_writing.save_predictions(folder, [], CORE)
     assert tierbench("observe", "--file", str(CSV), *ON) == EXIT_DONE
     capsys.readouterr()
     assert tierbench("history", "--output=json") == EXIT_DONE

@@ -23,7 +23,7 @@ from orchestrator.planning.plan import grown
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
 from orchestrator.run import resumed_conditions, resuming
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests.apps import an_app
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_run, stored
@@ -145,7 +145,7 @@ def test_the_dry_run_shows_it_and_a_rehearsal_and_a_copy_of_the_plan_keep_it(
     assert "insert-probe" in out and "30 s" in out
     (probe,) = rehearsal.rehearsed(plan).probes
     assert probe.generator == DRY
-    folder = store.create(tmp_path, plan, {}, 1_750_000_000.0)
+    folder = campaign_writing.create(tmp_path, plan, {}, 1_750_000_000.0)
     assert store.load(folder, tables=False).plan == plan
 
 
@@ -218,5 +218,5 @@ def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
     before = resuming.Resumption(folder).before
     assert not dict(resumed_conditions.plan_differences(before))
     runs = tuple(run for run in probed.plan.runs if run.workload != "tpcc-probe")
-    store.save_plan(folder, replace(probed.plan, probes=(), runs=runs))
+    campaign_writing.save_plan(folder, replace(probed.plan, probes=(), runs=runs))
     assert "tpcc-probe" in str(store.load(folder, tables=False).plan.notes), "left out"

@@ -17,7 +17,7 @@ import pytest
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.asked import Ask, ask
@@ -161,7 +161,9 @@ def test_a_catalog_without_such_a_row_says_so(
 
 def stored(results: Path) -> Path:
     made = build_campaign(frames=False)
-    return store.create(results, made.plan, made.fingerprint, 1_750_000_000.0)
+    return campaign_writing.create(
+        results, made.plan, made.fingerprint, 1_750_000_000.0
+    )
 
 
 @pytest.mark.parametrize("command", ["report", "analyze"])

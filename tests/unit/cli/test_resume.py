@@ -27,7 +27,7 @@ from orchestrator.errors import (
 from orchestrator.facts import Pause
 from orchestrator.model import Note, Plan
 from orchestrator.run import campaign_time, datasets, outlines, status, status_lines
-from orchestrator.system import files, store
+from orchestrator.system import campaign_writing, files, store
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import Gate, Price
@@ -168,7 +168,9 @@ class EndsMeanwhile(FakeGuard):
     def held(self) -> Iterator[None]:
         plan = store.load(self._folder).plan
         note = Note("other", "of the other program")
-        store.save_plan(self._folder, replace(plan, notes=(*plan.notes, note)))
+        campaign_writing.save_plan(
+            self._folder, replace(plan, notes=(*plan.notes, note))
+        )
         with super().held():
             yield
 
@@ -344,10 +346,12 @@ def test_the_dates_of_a_copied_campaign_are_not_its_time(
     note = Note("interrupted", "interruption 1")
     pause = Pause(BEGAN_S + 0.5 * HOUR_S, BEGAN_S + HOUR_S)
     plan = replace(plan, notes=(*plan.notes, note), pauses=(pause,))
-    store.save_plan(left, plan)
-    store.save_fingerprint(left, 2, {})
+    campaign_writing.save_plan(left, plan)
+    campaign_writing.save_fingerprint(left, 2, {})
     gate = Gate("premium", BEGAN_S + 1.5 * HOUR_S, ())
-    store.save_gates(left, [gate, replace(gate, taken_s=date_s, reused=True)])
+    campaign_writing.save_gates(
+        left, [gate, replace(gate, taken_s=date_s, reused=True)]
+    )
     for file in left.rglob("*"):
         os.utime(file, (date_s, date_s))
     loaded = store.load(left, tables=False)

@@ -21,7 +21,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import Completed, ContainerEntry, ContainerSpec
-from orchestrator.system import store, unfinished_runs
+from orchestrator.system import campaign_writing, unfinished_runs
 from orchestrator.system.clock import SystemClock
 from tests.apps import an_app
 from tests.fake_cluster import FakeCluster
@@ -41,7 +41,8 @@ def going_on(results: Path, platform: str | None, placing: Placing | None) -> Pa
     plan = a_plan()
     profiles = (replace(a_profile(), platform=platform, placing=placing),)
     plan = replace(plan, platform=platform or "docker", profiles=profiles)
-    return store.run_folder(store.create(results, plan, {}, 0.0), plan.runs[0])
+    campaign = campaign_writing.create(results, plan, {}, 0.0)
+    return campaign_writing.run_folder(campaign, plan.runs[0])
 
 
 def set_iops(app: App, results: Path) -> float:
@@ -144,7 +145,7 @@ def test_without_a_run_nothing_is_asked(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run is going on"):
         set_iops(app, tmp_path)
     plan: Plan = a_plan()
-    store.create(tmp_path, plan, {}, 0.0)
+    campaign_writing.create(tmp_path, plan, {}, 0.0)
     with pytest.raises(UsageError, match="no run is going on"):
         set_iops(app, tmp_path)
 

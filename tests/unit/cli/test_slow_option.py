@@ -10,7 +10,7 @@ from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.apps import an_app
 
@@ -37,7 +37,7 @@ def test_all_workloads_have_the_slow_disks_and_keep_them_in_the_store(
     plan = planned(tmp_path, "node-1=10%,2s", "node-1=stall,1s@5s")
     stall = SlowDisk("node-1", "stall", 0.0, 1.0, 5.0)
     assert [load.slow for load in plan.workloads] == [(TENTH, stall)] * 2
-    folder = store.create(tmp_path, plan, {}, 0.0)
+    folder = campaign_writing.create(tmp_path, plan, {}, 0.0)
     assert store.load(folder).plan == plan
 
 

@@ -13,7 +13,7 @@ from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run import forecast
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests import loads
 from tests.apps import an_app
 from tests.asked import Ask, ask
@@ -226,7 +226,7 @@ def test_a_tier_of_several_disks_is_checked_and_priced_as_such() -> None:
 @pytest.mark.parametrize("text", ["count=1,4", "data=2,4 tables", "cache=cold,warm"])
 def test_a_plan_is_read_as_it_was_written(text: str, tmp_path: Path) -> None:
     plan = planned(request(text, nodes=1))
-    assert store.load(store.create(tmp_path, plan, {}, 0.0)).plan == plan
+    assert store.load(campaign_writing.create(tmp_path, plan, {}, 0.0)).plan == plan
 
 
 def test_stages_are_taken_away_beside_the_full_run_in_one_balanced_plan() -> None:

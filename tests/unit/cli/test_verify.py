@@ -24,7 +24,7 @@ from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.report.document import arrange
 from orchestrator.report.rendering import markdown
-from orchestrator.system import parquet, store
+from orchestrator.system import campaign_writing, parquet, store
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
 from tests.fakes import FakeClock
@@ -56,9 +56,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign of two runs, written as a run is: its figures are those of its raw files."""
     where = tmp_path_factory.mktemp("results")
     campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=2)
-    folder = store.create(where, campaign.plan, campaign.fingerprint, 1_750_000_000.0)
+    folder = campaign_writing.create(
+        where, campaign.plan, campaign.fingerprint, 1_750_000_000.0
+    )
     for number, run in enumerate(campaign.runs):
-        raw = store.run_folder(folder, run.record.run) / "raw"
+        raw = campaign_writing.run_folder(folder, run.record.run) / "raw"
         window = results.measured_window(run.record)
         assert window
         (raw / "recorder.json").write_text(json.dumps({"types": TYPES, "mode": {}}))
@@ -68,10 +70,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (raw / f"latency-{thread}.bin").write_bytes(b"".join(rows))
         read = Sysbench().read(run.record.workload, raw, *window)
         record = replace(run.record, measurements=read.measurements)
-        store.save_run(
+        campaign_writing.save_run(
             raw.parent, record, read.intervals, read.latencies, [sampled_in(run)]
         )
-    store.save_verdict(folder, judge(store.load(folder)))
+    campaign_writing.save_verdict(folder, judge(store.load(folder)))
     return folder
 
 
@@ -96,7 +98,7 @@ def test_the_report_says_when_that_was_kept_last(sound: Path, tmp_path: Path) ->
     assert exit_code(["verify", str(folder), "--keep"], app) == EXIT_DONE
     assert counted_again(folder).endswith(f"by tierbench {__version__}: no difference.")
     plan = store.load(folder).plan
-    store.save_plan(folder, replace(plan, margin_pct=6.0))
+    campaign_writing.save_plan(folder, replace(plan, margin_pct=6.0))
     assert "have changed since" in counted_again(folder)
 
 

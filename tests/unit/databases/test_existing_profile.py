@@ -34,7 +34,7 @@ from orchestrator.parts import ClientLoad, Parts, Result
 from orchestrator.planning import project_files
 from orchestrator.powers import Network, World
 from orchestrator.run import experiment, resource_needs
-from orchestrator.system import sql, store
+from orchestrator.system import campaign_writing, sql, store
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.apps import an_app
@@ -375,5 +375,5 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
 
 def test_plan_and_record_without_a_size_of_node_are_read_back(tmp_path: Path) -> None:
     profile = read(SMALL, tmp_path)
-    folder = store.create(tmp_path / "results", plan_of(profile), {}, 0.0)
+    folder = campaign_writing.create(tmp_path / "results", plan_of(profile), {}, 0.0)
     assert store.load(folder).plan.profiles == (profile,)

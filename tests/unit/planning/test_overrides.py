@@ -17,7 +17,7 @@ from orchestrator.parts import Parts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import conditions
 from orchestrator.run import datasets
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests import ROOT, report_verdicts
 from tests.apps import an_app
 from tests.fake_parts import fake_parts
@@ -186,7 +186,7 @@ def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_t
 
 def test_plans_of_before_still_load(tmp_path: Path) -> None:
     plan = planned("tpcc", "threads=32")
-    folder = store.create(tmp_path, plan, {}, 1_000.0)
+    folder = campaign_writing.create(tmp_path, plan, {}, 1_000.0)
     assert store.load(folder).plan.overrides == ("threads=32",)
     content = (folder / "plan.json").read_text()
     (folder / "plan.json").write_text(

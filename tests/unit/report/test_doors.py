@@ -20,7 +20,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.report import document
 from orchestrator.report.rendering import markdown
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests import disk_matrices, loads, one_profile
 from tests.campaigns import build_campaign
 
@@ -81,7 +81,7 @@ def test_all_doors_give_the_same_answer(kind: str, tmp_path: Path) -> None:
 
 def _doors(campaign: Results, verdict: Verdict) -> dict[str, str]:
     """What each says, with single spaces; the first is the answer alone."""
-    stored = json.loads(store.verdict_text(verdict))
+    stored = json.loads(campaign_writing.verdict_text(verdict))
     listed = campaign_list.entry(
         campaign, "folder", None, verdict.decisions, (), verdict.answer
     )

@@ -23,7 +23,7 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Node, Record
 from orchestrator.parts import Disks
-from orchestrator.system import store
+from orchestrator.system import campaign_writing
 from orchestrator.tier import Tier
 from tests.fake_parts import DOWN, FakeGenerator, FakeTier
 from tests.fakes import FakeClock, Log
@@ -258,7 +258,7 @@ def test_what_voids_a_measurement_fails_the_run_however_late(make: Make) -> None
 def test_tables_that_cannot_be_made_fail_the_run(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "save_run", raising(TypeError("no table")))
+    monkeypatch.setattr(campaign_writing, "save_run", raising(TypeError("no table")))
     (record,) = make().execute()
     assert (record.outcome, record.failure) == ("failed", "TypeError: no table")
 
@@ -378,7 +378,7 @@ def test_results_that_cannot_be_written_end_the_campaign_with_words(
     make: Make, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
     monkeypatch.setattr(
-        store, function, raising(OSError(28, "No space left on device"))
+        campaign_writing, function, raising(OSError(28, "No space left on device"))
     )
     campaign = make()
     with pytest.raises(UnavailableError, match="No space left"):

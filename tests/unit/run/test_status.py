@@ -18,7 +18,7 @@ from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.cli.measure.concluding import conclude
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judged_runs, judging, outlines, status, status_lines
-from orchestrator.system import store, stored_json
+from orchestrator.system import campaign_writing, store, stored_json
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
@@ -265,7 +265,7 @@ def test_what_was_decided_is_shown_while_the_next_run_goes_on(folder: Path) -> N
 def test_what_is_not_judged_of_judged_runs_is_what_they_decide(folder: Path) -> None:
     """A disk is checked again before the next run."""
     conclude(folder)
-    store.save_gates(folder, ())
+    campaign_writing.save_gates(folder, ())
     assert unjudged(folder) == 0
     assert (
         "what the runs so far decide is not judged yet: the end of the next run does it, "

@@ -21,7 +21,12 @@ from orchestrator.cli.measure import concluding as command
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
-from orchestrator.system import store, stored_campaigns, unfinished_runs
+from orchestrator.system import (
+    campaign_writing,
+    store,
+    stored_campaigns,
+    unfinished_runs,
+)
 from orchestrator.tier_catalog import price_lists
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign, stored
@@ -61,12 +66,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             .assign(outcome=0, retries=0, sqlstate="")
             .astype({"type": "category", "sqlstate": "category"})
         )
-        run = store.run_folder(folder, one.record.run)
-        store.save_run(
+        run = campaign_writing.run_folder(folder, one.record.run)
+        campaign_writing.save_run(
             run, one.record, one.intervals, [transactions], [sampled_in(one)]
         )
-    store.save_gates(folder, [one.record.gate for one in made.runs if one.record.gate])
-    store.save_verdict(folder, judge(made))
+    campaign_writing.save_gates(
+        folder, [one.record.gate for one in made.runs if one.record.gate]
+    )
+    campaign_writing.save_verdict(folder, judge(made))
     return folder
 
 
@@ -99,11 +106,11 @@ def test_what_was_cut_is_named_and_passed_over(
         assert note.text.startswith(f"left out: {file} does not have the form"), left
         assert len(campaign.runs) == 4 - file.endswith("record.json")
         again = store.load(folder)
-        store.save_plan(folder, again.plan)
+        campaign_writing.save_plan(folder, again.plan)
         assert store.load(folder).plan.notes == (note,), (
             "named once, however often it is read"
         )
-        store.save_plan(folder, store.load(sound).plan)
+        campaign_writing.save_plan(folder, store.load(sound).plan)
 
 
 def test_a_campaign_without_a_whole_plan_is_refused_by_name(
@@ -224,7 +231,7 @@ def test_a_table_with_a_hole_is_named_and_passed_over(
                 notes = store.load(folder).plan.notes
                 if not notes or not noted:  # without the table all are judged alike
                     assert command.judged(folder)[1].decisions
-                    store.save_plan(folder, store.load(sound).plan)
+                    campaign_writing.save_plan(folder, store.load(sound).plan)
                 noted += notes
     assert all(one.text.startswith(f"left out: {RUN}/intervals.csv ") for one in noted)
     assert len(noted) > 48, "of 64; digits that a number has lost cannot be seen"

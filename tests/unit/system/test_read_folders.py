@@ -20,7 +20,13 @@ from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Run
-from orchestrator.system import files, run_folders, store, unfinished_runs
+from orchestrator.system import (
+    campaign_writing,
+    files,
+    run_folders,
+    store,
+    unfinished_runs,
+)
 from tests.campaigns import build_campaign, stored
 
 FIRST = "01-premium-insert-r1"
@@ -151,7 +157,7 @@ def test_a_run_with_a_file_that_is_not_plain_is_left_out(
 def test_a_file_beside_the_plan_that_is_not_plain_is_left_out(
     campaign: Path, name: str, put: Callable[[Path], None]
 ) -> None:
-    store.save_gates(campaign, [])
+    campaign_writing.save_gates(campaign, [])
     put(campaign / name)
     assert numbers(campaign) == [1, 2, 3, 4]
     assert name in named(campaign)
@@ -204,7 +210,11 @@ def test_a_checksum_of_a_file_elsewhere_is_a_difference(
 @pytest.mark.parametrize("name", ["x/../../../../victim", "/etc", "a\0b", "a\nb"])
 def test_no_folder_of_a_run_leaves_its_campaign(tmp_path: Path, name: str) -> None:
     run = Run(1, name, "insert", 1)
-    for reach in (run_folders.path_of, store.run_folder, unfinished_runs.put_aside):
+    for reach in (
+        run_folders.path_of,
+        campaign_writing.run_folder,
+        unfinished_runs.put_aside,
+    ):
         with pytest.raises(UsageError, match="name"):
             reach(tmp_path, run)
     assert list(tmp_path.iterdir()) == []

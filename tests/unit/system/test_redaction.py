@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.planning import project_files
-from orchestrator.system import http_client, store
+from orchestrator.system import campaign_writing, http_client, store
 from orchestrator.system.redaction import hidden, hidden_in
 from tests import ROOT
 from tests.plans import a_workload, planned
@@ -64,7 +64,7 @@ def test_a_secret_of_a_profile_is_in_no_file_of_a_campaign(tmp_path: Path) -> No
     assert profile.cluster.nodes == 2
     assert "pl4nted" in str(profile.cluster.existing)  # it is used
     plan = planned([profile], [a_workload()])
-    folder = store.create(tmp_path / "results", plan, {"command": "x"}, 0.0)
+    folder = campaign_writing.create(tmp_path / "results", plan, {"command": "x"}, 0.0)
     texts = [each.read_text() for each in folder.rglob("*") if each.is_file()]
     assert texts and "pl4nted" not in "".join(texts)
     kept = store.load(folder).plan.profiles[0].cluster.existing

@@ -14,7 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DOUBT_EFFECTS
 from orchestrator.model import RESULTS_FORMAT, Note
-from orchestrator.system import store, stored_campaigns
+from orchestrator.system import campaign_writing, store, stored_campaigns
 from tests import ROOT
 from tests.campaigns import build_campaign, stored
 
@@ -76,7 +76,7 @@ def kept(file: Path) -> str:
 
 
 def judged_anew(folder: Path) -> Path:
-    store.save_verdict(folder, judge(store.load(folder)))
+    campaign_writing.save_verdict(folder, judge(store.load(folder)))
     return folder / "verdict.json"
 
 

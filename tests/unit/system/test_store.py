@@ -11,7 +11,13 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import RESULTS_FORMAT, Doubt, Phase, Record
-from orchestrator.system import at_once, campaign_folders, store, unfinished_runs
+from orchestrator.system import (
+    at_once,
+    campaign_folders,
+    campaign_writing,
+    store,
+    unfinished_runs,
+)
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Gate, GateCheck
 from tests.campaign_tables import sampled_in
@@ -46,11 +52,15 @@ def intervals_at(*times_s: float) -> pd.DataFrame:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     plan, record = a_plan(), a_record()
-    folder = store.create(tmp_path, plan, {"host": "h"}, NOW_S)
+    folder = campaign_writing.create(tmp_path, plan, {"host": "h"}, NOW_S)
     intervals = intervals_at(NOW_S)
     samples = pd.DataFrame({"time_s": [NOW_S], "node": ["node-1"], "value": [1.5]})
-    store.save_run(
-        store.run_folder(folder, plan.runs[0]), record, intervals, None, [samples]
+    campaign_writing.save_run(
+        campaign_writing.run_folder(folder, plan.runs[0]),
+        record,
+        intervals,
+        None,
+        [samples],
     )
     campaign = store.load(tmp_path / "latest")
     assert (campaign.plan, campaign.fingerprint) == (plan, {"host": "h"})
@@ -62,10 +72,14 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
     """A Unix time has ten digits before the point: nine significant digits lose the second."""
     plan = a_plan()
-    folder = store.create(tmp_path, plan, {}, NOW_S)
+    folder = campaign_writing.create(tmp_path, plan, {}, NOW_S)
     intervals = intervals_at(NOW_S, NOW_S + 1)
-    store.save_run(
-        store.run_folder(folder, plan.runs[0]), a_record(), intervals, None, None
+    campaign_writing.save_run(
+        campaign_writing.run_folder(folder, plan.runs[0]),
+        a_record(),
+        intervals,
+        None,
+        None,
     )
     (run,) = store.load(folder).runs
     assert run.intervals["time_s"].tolist() == [NOW_S, NOW_S + 1]
@@ -73,8 +87,8 @@ def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
 
 def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> None:
     assert campaign_folders.newest(tmp_path) is None
-    first = store.create(tmp_path, a_plan(), {}, NOW_S)
-    second = store.create(tmp_path, a_plan(), {}, NOW_S)
+    first = campaign_writing.create(tmp_path, a_plan(), {}, NOW_S)
+    second = campaign_writing.create(tmp_path, a_plan(), {}, NOW_S)
     assert first.name == "20261121T020210Z-test"
     assert second.name == "20261121T020210Z-test-2"
     assert (tmp_path / "latest").resolve() == second
@@ -83,7 +97,7 @@ def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> No
 def test_campaigns_that_begin_at_once_never_share_a_folder(tmp_path: Path) -> None:
     """Whether there is one already may be known a moment late, as on a network file system."""
     folders = at_once.each(
-        lambda _: store.create(tmp_path, a_plan(), {}, NOW_S), range(16)
+        lambda _: campaign_writing.create(tmp_path, a_plan(), {}, NOW_S), range(16)
     )
     assert len(set(folders)) == 16
     assert all((folder / "plan.json").is_file() for folder in folders)
@@ -92,18 +106,18 @@ def test_campaigns_that_begin_at_once_never_share_a_folder(tmp_path: Path) -> No
 def test_results_need_no_links(tmp_path: Path) -> None:
     for start_s in (NOW_S, NOW_S + 1):  # where a link would be made there is a folder
         (tmp_path / f".latest-{stamp(start_s)}-test").mkdir()
-    store.create(tmp_path, a_plan(), {}, NOW_S)
-    second = store.create(tmp_path, a_plan(), {}, NOW_S + 1)
+    campaign_writing.create(tmp_path, a_plan(), {}, NOW_S)
+    second = campaign_writing.create(tmp_path, a_plan(), {}, NOW_S + 1)
     assert (
         campaign_folders.newest(tmp_path) == second
         and not (tmp_path / "latest").exists()
     )
-    store.run_folder(second, a_plan().runs[0])
+    campaign_writing.run_folder(second, a_plan().runs[0])
     assert unfinished_runs.unfinished_run(tmp_path, "latest").parent.parent == second
 
 
 def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
-    run = store.run_folder(tmp_path, a_plan().runs[0])
+    run = campaign_writing.run_folder(tmp_path, a_plan().runs[0])
     for change in (
         {"set": 1, "disk": "a"},
         {"set": 1, "disk": "b"},
@@ -120,8 +134,8 @@ def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
 def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
     """The record is written last: a run cut short before it must not half count."""
     plan = a_plan()
-    folder = store.create(tmp_path, plan, {}, NOW_S)
-    store.run_folder(folder, plan.runs[0])
+    folder = campaign_writing.create(tmp_path, plan, {}, NOW_S)
+    campaign_writing.run_folder(folder, plan.runs[0])
     campaign = store.load(folder)
     assert campaign.runs == ()
     assert judge(campaign).missing
@@ -152,7 +166,7 @@ def test_what_an_unfinished_run_left_is_put_aside_behind_all_that_was_before(
     run = a_record().run
     names: list[str] = []
     for _ in range(4):
-        folder = store.run_folder(tmp_path, run)
+        folder = campaign_writing.run_folder(tmp_path, run)
         (folder / "raw" / "log.txt").write_text(f"try {len(names)}")
         aside = unfinished_runs.put_aside(tmp_path, run)
         assert aside is not None

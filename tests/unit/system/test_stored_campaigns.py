@@ -15,7 +15,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.design import slo
 from orchestrator.errors import UsageError
-from orchestrator.system import store, stored_campaigns
+from orchestrator.system import campaign_writing, store, stored_campaigns
 from orchestrator.system.clock import from_stamp, stamp
 from tests.campaigns import START_S, build_campaign, later, stored
 
@@ -29,7 +29,7 @@ def two_weeks(results: Path) -> tuple[Path, Path]:
         workloads=["tpcc"], profiles=["ultra"], failed=[2], frames=False
     )
     one, two = stored(first, results), stored(later(second, 7), results)
-    store.save_verdict(one, judge(first))
+    campaign_writing.save_verdict(one, judge(first))
     return one, two
 
 
@@ -75,7 +75,7 @@ def test_a_verdict_of_another_question_says_so(
     loads = slo.applied(made.plan.workloads, planned or None, "test")
     folder = stored(replace(made, plan=replace(made.plan, workloads=loads)), tmp_path)
     _, verdict = concluding.judged(folder, asked)
-    store.save_verdict(folder, verdict)
+    campaign_writing.save_verdict(folder, verdict)
     (entry,) = entries(tmp_path)
     assert entry.decisions == {"insert": shown}
 

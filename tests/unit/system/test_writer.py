@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.errors import EXIT_UNAVAILABLE, NotWrittenError
-from orchestrator.system import files, parquet, store
+from orchestrator.system import campaign_writing, files, parquet, store
 from tests.campaigns import build_campaign, stored
 from tests.file_systems import no_file_grows
 
@@ -98,7 +98,7 @@ def test_a_run_whose_folder_is_a_link_is_not_written_into(tmp_path: Path) -> Non
     victim = place.rename(tmp_path / "victim")
     place.symlink_to(victim)
     with pytest.raises(NotWrittenError, match=f"{run.slug} is a link"):
-        store.run_folder(folder, run)
+        campaign_writing.run_folder(folder, run)
 
 
 def test_the_folder_that_a_person_named_may_be_a_link(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(
         NotWrittenError, match=r"results cannot be made: Not a directory"
     ):
-        store.create(tmp_path / "file" / "results", plan, {}, 0.0)
+        campaign_writing.create(tmp_path / "file" / "results", plan, {}, 0.0)
 
 
 def _modes(folder: Path) -> set[tuple[str, str]]:

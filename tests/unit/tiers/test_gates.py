@@ -25,7 +25,7 @@ from orchestrator.run.gate_taking import GateTaker
 from orchestrator.run.gates import Gates
 from orchestrator.run.kept_gates import MAX_AGE_S
 from orchestrator.run.schedule import Schedule
-from orchestrator.system import store, unfinished_runs
+from orchestrator.system import campaign_writing, unfinished_runs
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common.emulated import disk_files
@@ -415,10 +415,10 @@ def test_the_run_that_is_going_on(tmp_path: Path) -> None:
         unfinished_runs.unfinished_run(tmp_path, "latest")
     assert "tierbench status" in error.value.advice
     plan = a_plan(workloads=("tpcc",), repetitions=2)
-    folder = store.create(tmp_path, plan, {}, 0.0)
-    first = store.run_folder(folder, Run(1, "premium", "tpcc", 1))
+    folder = campaign_writing.create(tmp_path, plan, {}, 0.0)
+    first = campaign_writing.run_folder(folder, Run(1, "premium", "tpcc", 1))
     (first / "record.json").write_text("{}")
-    second = store.run_folder(folder, Run(2, "premium", "tpcc", 2))
+    second = campaign_writing.run_folder(folder, Run(2, "premium", "tpcc", 2))
     for name in ("latest", "02-premium-tpcc-r2"):
         assert unfinished_runs.unfinished_run(tmp_path, name).name == second.name
     with pytest.raises(
@@ -428,7 +428,7 @@ def test_the_run_that_is_going_on(tmp_path: Path) -> None:
 
 
 def test_changes_of_limits_are_kept_in_order(tmp_path: Path) -> None:
-    folder = store.run_folder(tmp_path, Run(1, "premium", "tpcc", 1))
+    folder = campaign_writing.run_folder(tmp_path, Run(1, "premium", "tpcc", 1))
     assert unfinished_runs.limit_changes(folder) == []
     for iops in (4000, 2000):
         unfinished_runs.keep_limit_change(

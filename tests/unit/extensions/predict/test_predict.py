@@ -29,7 +29,7 @@ from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.model import Objective, Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
-from orchestrator.system import parquet, store
+from orchestrator.system import campaign_writing, parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
@@ -56,10 +56,13 @@ def stored(folder: Path, **given: Any) -> Path:
 
 def kept(folder: Path, made: Results) -> Path:
     """The campaign's own folder."""
-    campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
+    campaign = campaign_writing.create(
+        folder, made.plan, made.fingerprint, 1_750_000_000.0
+    )
     for run in made.runs:
         tables = (run.intervals, None, run.sampled.parts())
-        store.save_run(store.run_folder(campaign, run.record.run), run.record, *tables)
+        run_folder = campaign_writing.run_folder(campaign, run.record.run)
+        campaign_writing.save_run(run_folder, run.record, *tables)
     return campaign
 
 

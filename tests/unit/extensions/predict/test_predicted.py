@@ -18,7 +18,7 @@ from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.system import store
+from orchestrator.system import campaign_writing, store
 from tests.campaigns import build_campaign
 
 RUN = "02-ultra-tpcc-r1"
@@ -73,10 +73,10 @@ def test_a_campaign_without_predictions_has_no_such_section(campaign: Results) -
 
 
 def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) -> None:
-    folder = store.create(
+    folder = campaign_writing.create(
         tmp_path, campaign.plan, campaign.fingerprint, 1_750_000_000.0
     )
-    store.save_predictions(folder, EVERY, CORE)
+    campaign_writing.save_predictions(folder, EVERY, CORE)
     assert store.load(folder).predictions == EVERY
     (folder / "predictions.json").write_text('{"schema_version": 1, "predic')
     cut = store.load(folder)
