@@ -3,8 +3,9 @@
 Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote marks and links are
 fields, so that each medium draws them in its own way and escapes everything else."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from orchestrator.analysis.answers import phrases
@@ -141,14 +142,21 @@ class Measure:
 @dataclass(frozen=True)
 class Chart:
     """A chart in a file of its own: `charts/<name>.svg`; `title` says what is drawn, with unit.
-    `remark`: what a reader of this chart must know; said once where charts share it. `live`: the
-    same in Vega-Lite, which the page's script draws in the place of the SVG; None: it stays."""
+
+    `draw`: makes its SVG. `remark`: what a reader of this chart must know; said once where charts
+    share it. `live`: the same in Vega-Lite, which the page's script draws in the place of the SVG;
+    None: it stays."""
 
     name: str
     title: str
-    svg: str
+    draw: Callable[[], str]
     remark: str = ""
     live: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    @cached_property
+    def svg(self) -> str:
+        # Drawing takes most of the time of a page, and a terminal shows no chart.
+        return self.draw()
 
     @property
     def path(self) -> str:

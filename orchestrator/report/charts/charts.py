@@ -7,6 +7,7 @@ stay apart for every common kind of colour blindness; grey takes the place of th
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.keys.strict_yaml import filled, shipped
@@ -85,13 +86,28 @@ def figure(
     # It comes with the extra `charts`; a page without pictures is better than none.
     if not vega_library.is_installed():
         why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
-        return Chart(name, why, _IN_ITS_PLACE, remark)
+        return Chart(name, why, _in_its_place, remark)
     title = printable(title)
     spec = _printable_in(spec)
-    static = {**spec, "config": drawing("look"), "datasets": datasets}
-    svg = with_own_ids(vega_library.drawn(json.dumps(static)), name)
+    still = _Still(name, {**spec, "config": drawing("look"), "datasets": datasets})
     live = {**_with_layers(spec, hover), "description": title, "datasets": datasets}
-    return Chart(name, title, svg, remark, live)
+    return Chart(name, title, still, remark, live)
+
+
+@dataclass(frozen=True)
+class _Still:
+    """A static chart in Vega-Lite, which is drawn when it is called."""
+
+    name: str
+    spec: Mapping[str, Any]
+
+    def __call__(self) -> str:
+        svg = vega_library.drawn(json.dumps(self.spec))
+        return with_own_ids(svg, self.name)
+
+
+def _in_its_place() -> str:
+    return _IN_ITS_PLACE
 
 
 def _drawable(row: Mapping[Any, Any]) -> dict[str, Any]:

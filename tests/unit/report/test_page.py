@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from orchestrator.cli.measure import concluding
+from orchestrator.report import blocks, document
 from orchestrator.report.charts import vega_library
 from orchestrator.report.rendering import page
 from tests import report_verdicts
@@ -35,6 +36,16 @@ def test_the_folder_of_the_cache_is_made(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     assert page._vega(tmp_path / "home" / "cache") == page._vega(None)
+
+
+def test_a_chart_is_drawn_when_a_page_or_its_file_asks_for_it() -> None:
+    """A terminal and a box for the ticket, which need the document too, show none."""
+    before = vega_library.drawn.cache_info()
+    arranged = document.arrange(report_verdicts.campaign(), report_verdicts.verdict())
+    charts = list(blocks.charts_of(arranged))
+    assert len(charts) > 10 and vega_library.drawn.cache_info() == before
+    assert charts[0].svg.startswith("<svg ")
+    assert vega_library.drawn.cache_info() != before
 
 
 def test_labels_are_measured_in_the_font_that_comes_with_what_draws(

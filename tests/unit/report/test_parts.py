@@ -37,10 +37,10 @@ def test_charts_of_a_workload_with_a_long_name_have_files_of_their_own() -> None
     names = [
         f"{workload}-{what}" for what in ("throughput", "latency-p50", "latency-p99")
     ]
-    paths = {Chart(name, "", "").path for name in names}
+    paths = {Chart(name, "", str).path for name in names}
     assert len(paths) == 3
     assert all(len(path.removeprefix("charts/").encode()) <= 255 for path in paths)
-    assert Chart("tpcc-iops", "", "").path == "charts/tpcc-iops.svg"
+    assert Chart("tpcc-iops", "", str).path == "charts/tpcc-iops.svg"
 
 
 def test_a_doubt_stands_beside_the_figures_of_its_runs_only(index: ReportIndex) -> None:
