@@ -91,12 +91,16 @@ def state(runs: Sequence[results.RunData]) -> State:
 
 @dataclass(frozen=True)
 class Overload:
-    """The tiers that do not serve the rate of a workload in open loop (`asked`): proven, or without
-    proof (in some runs, in the only one, or with this machine as the limit)."""
+    """The tiers that do not serve the rate of a workload in open loop (`asked`).
+
+    It is proven, or without proof: in some runs, in the only one, or with this machine as the
+    limit. `slow_disk`: a disk was slow in the windows, so they might serve the rate without.
+    """
 
     asked: bool = False
     always: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
+    slow_disk: bool = False
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -113,22 +117,34 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            return _not_served_in_every_run(self.unproven)
-        return _overloaded_on_every_tier(self.always)
+            return self._not_served_in_every_run()
+        return self._overloaded_on_every_tier()
 
+    @property
+    def circumstance(self) -> str:
+        """What goes behind the rate in a sentence; mostly nothing."""
+        if self.slow_disk:
+            return " with a slow disk"
+        return ""
 
-def _not_served_in_every_run(tiers: Sequence[str]) -> str:
-    return (
-        f"{listed(tiers)} did not serve the rate asked for in every run. It is not proven that "
-        "a disk's limit is the reason. Ask for a lower rate"
-    )
+    def _not_served_in_every_run(self) -> str:
+        return (
+            f"{listed(self.unproven)} did not serve the rate asked for{self.circumstance} in "
+            "every run. It is not proven that a disk's limit is the reason. "
+            f"{self._advice}"
+        )
 
+    def _overloaded_on_every_tier(self) -> str:
+        return (
+            f"every tier is overloaded at the rate asked for{self.circumstance} "
+            f"({listed(self.always)}), so no latency can be compared. {self._advice}"
+        )
 
-def _overloaded_on_every_tier(tiers: Sequence[str]) -> str:
-    return (
-        f"every tier is overloaded at the rate asked for ({listed(tiers)}), so no latency can "
-        "be compared. Ask for a lower rate"
-    )
+    @property
+    def _advice(self) -> str:
+        if self.slow_disk:
+            return "Measure for longer after the slow disk, or ask for a lower rate"
+        return "Ask for a lower rate"
 
 
 NO_RATE = Overload()
@@ -146,6 +162,7 @@ def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:
         asked=True,
         always=_in_state(states, "overloaded"),
         unproven=_in_state(states, "at times"),
+        slow_disk=any(record.workload.slow for record in records),
     )
 
 

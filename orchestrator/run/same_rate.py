@@ -6,6 +6,7 @@ The first part measures each tier's capacity. The rate is a share of the slowest
 from statistics import median
 
 from orchestrator.analysis import metric_values, results
+from orchestrator.analysis.figures import slowed
 from orchestrator.design import varied_workloads
 from orchestrator.model import Note, Plan, Profile, Workload
 from orchestrator.planning import plan
@@ -57,10 +58,15 @@ def _capacities(campaign: results.Results, workload: Workload) -> dict[str, floa
     capacities: dict[str, float] = {}
     for profile in campaign.plan.profiles:
         runs = results.finished(campaign, profile.name, workload.name)
-        values = [
-            metric_values.value_of(run.record, "throughput_per_s") for run in runs
-        ]
-        rates = [value for value in values if value]
+        # Of a window with a slow disk the time before tells what the tier can do.
+        scope = "all"
+        if workload.slow:
+            scope = slowed.BEFORE
+        rates: list[float] = []
+        for run in runs:
+            rate = metric_values.value_of(run.record, "throughput_per_s", scope)
+            if rate:
+                rates.append(rate)
         if rates:
             capacities[profile.name] = median(rates)
     return capacities

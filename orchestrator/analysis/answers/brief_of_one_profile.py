@@ -46,9 +46,13 @@ _NEXT = "To learn which disk to buy, measure another beside it: `tierbench compa
 
 
 def _overload(asked: Asked) -> Iterator[str]:
+    is_slow = any(load.slow for load in asked.campaign.plan.workloads)
+    circumstance = ""
+    if is_slow:
+        circumstance = " with a slow disk"
     for doubt in asked.verdict.doubts:
         if doubt.kind == "overload":
-            yield "it does not serve the rate asked for"
+            yield f"it does not serve the rate asked for{circumstance}"
             return
 
 

@@ -93,7 +93,8 @@ def _is(candidate: Candidate, contest: Contest) -> str:
     if equal:
         return f"proven {best}, as {are(equal)} at the same price"
     if _alone_serves_the_rate(candidate, contest):
-        return "the only tier that serves the rate asked for"
+        circumstance = contest.circumstances.overload.circumstance
+        return f"the only tier that serves the rate asked for{circumstance}"
     if contest.no_prices and not offers.passed_over(candidate, contest, "open"):
         return f"{best}{_as_others_are(candidate, contest)}"
     return f"the {which(candidate, contest)} proven {best}"

@@ -10,6 +10,7 @@ from orchestrator.analysis.decisions.no_tier_named import settled_by
 from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.decisions.preference import cost_or_zero
 from orchestrator.analysis.decisions.reasons import are
+from orchestrator.analysis.overload import Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
@@ -35,8 +36,8 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     texts = [
         *_still_open(candidate, contest),
         *own_rule,
-        _overloaded(contest.circumstances.overload.always),
-        _overloaded_at_times(contest.circumstances.overload.unproven),
+        _overloaded(contest.circumstances.overload),
+        _overloaded_at_times(contest.circumstances.overload),
         _no_disk(contest),
         _machine(candidate),
         _sentence(without_prices(candidate, contest)),
@@ -128,19 +129,21 @@ def _same_rate(contest: Contest) -> str:
     return "All tiers are asked for the same rate, so latency ranks"
 
 
-def _overloaded(tiers: Sequence[str]) -> str:
-    if not tiers:
+def _overloaded(overload: Overload) -> str:
+    if not overload.always:
         return ""
     depends = "latency there depends on how long was measured and is not compared"
-    return f"Overloaded at this rate {are(tiers)}: {depends}"
+    return f"Overloaded at this rate{overload.circumstance} {are(overload.always)}: {depends}"
 
 
-def _overloaded_at_times(tiers: Sequence[str]) -> str:
-    if not tiers:
+def _overloaded_at_times(overload: Overload) -> str:
+    if not overload.unproven:
         return ""
-    did_not = "did not serve the rate in every run, without proof"
+    did_not = (
+        f"did not serve the rate{overload.circumstance} in every run, without proof"
+    )
     depends = "latency there depends on how long was measured and is not compared"
-    return f"{listed(tiers)} {did_not}: {depends}"
+    return f"{listed(overload.unproven)} {did_not}: {depends}"
 
 
 def _no_disk(contest: Contest) -> str:

@@ -26,14 +26,27 @@ class _Pace:
     """What set the pace of a load that the database did not keep up with.
 
     `served_per_s`: the throughput that was reached, if it was measured; None of a load that
-    thinks, which asks for no rate.
+    thinks, which asks for no rate. `slow_disk`: a disk was slow in the window.
     """
 
     thinks: bool
     served_per_s: float | None
+    slow_disk: bool = False
+
+    @property
+    def circumstance(self) -> str:
+        """What goes behind "keep up" in a sentence; mostly nothing."""
+        if self.slow_disk:
+            return " with a slow disk"
+        return ""
 
     @property
     def advice(self) -> str:
+        # With all disks as declared it may keep up well.
+        if self.slow_disk:
+            return (
+                "measure for longer after the slow disk, or compare throughput instead"
+            )
         if self.thinks:
             return "give the terminals more threads to share, or load fewer warehouses"
         below = ""
@@ -47,10 +60,11 @@ class _Pace:
 
 
 def _pace(record: Record) -> _Pace:
-    if record.workload.thinks:
-        return _Pace(thinks=True, served_per_s=None)
-    throughput_per_s = metric_values.value_of(record, "throughput_per_s")
-    return _Pace(thinks=False, served_per_s=throughput_per_s)
+    load = record.workload
+    served_per_s = None
+    if not load.thinks:
+        served_per_s = metric_values.value_of(record, "throughput_per_s")
+    return _Pace(load.thinks, served_per_s, slow_disk=bool(load.slow))
 
 
 def overloaded(run: RunData, _: Totals) -> Doubts:
@@ -118,8 +132,8 @@ def _not_begun(owed: float, due: float, pace: _Pace) -> Doubt:
     return is_only_told(
         "overload",
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
-        f"begun when the run ended ({share_pct:.1f} %). The database did not keep up, so "
-        f"{effect}",
+        f"begun when the run ended ({share_pct:.1f} %): the database did not keep "
+        f"up{pace.circumstance}, so {effect}",
         pace.advice,
     )
 
@@ -129,8 +143,8 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
     return is_only_told(
         "overload",
         f"{served_per_s} of the {format_number(rate_per_s)} transactions/s asked for were served "
-        f"({100 * served_share:.1f} %): the database did not keep up. Its latency leaves out "
-        "what waited for a terminal or was dropped",
+        f"({100 * served_share:.1f} %): the database did not keep up{pace.circumstance}. "
+        "Its latency leaves out what waited for a terminal or was dropped",
         pace.advice,
     )
 
@@ -139,8 +153,8 @@ def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt
     return is_only_told(
         "overload",
         f"{format_number(offered_per_s)} transactions/s fell due in the window and "
-        f"{format_number(served_per_s)} ended in it. The queue grew, so latency depends on "
-        "how long was measured",
+        f"{format_number(served_per_s)} ended in it. The queue grew{pace.circumstance}, so latency "
+        "depends on how long was measured",
         pace.advice,
     )
 

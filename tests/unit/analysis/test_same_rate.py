@@ -14,20 +14,23 @@ from orchestrator.analysis import overload
 from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta
 from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.figures.transactions import COMMITTED, Window
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import tier_picture
 from orchestrator.run import same_rate
+from orchestrator.tier.slow_disk import SlowDisk
 from tests import loads
 from tests.fakes import transaction_table
 from tests.loads import a_load, at_rate, flow
 
 # ------------------------------------------------------------------ the plan grows
 
+SLOW = (SlowDisk("node-3", "share", 10.0, 20.0),)
 CAPACITY = {"premium": 1000.0, "ultra": 4000.0}
 
 
@@ -53,6 +56,19 @@ def test_the_rate_does_not_pretend_to_be_known_better_than_the_capacity() -> Non
     campaign = loads.build([a_load()], capacity, latency_at_pct=33.333)
     grown = same_rate.plan_at_same_rate(campaign)
     assert grown is not None and grown.workloads[-1].options["arrival_rate"] == 333.0
+
+
+def test_the_capacity_with_a_slow_disk_is_that_of_the_time_before() -> None:
+    def slow_meanwhile(run: Run, load: Workload) -> list[Measurement]:
+        (whole,) = capacity(run, load)
+        before = replace(whole, scope=slowed.BEFORE)
+        return [replace(whole, value=whole.value / 2), before]
+
+    load = replace(a_load(), slow=SLOW)
+    campaign = loads.build([load], slow_meanwhile, latency_at_pct=70.0)
+    grown = same_rate.plan_at_same_rate(campaign)
+    assert grown is not None
+    assert grown.workloads[-1].options["arrival_rate"] == 700.0
 
 
 def test_a_tier_without_capacity_is_left_out_and_that_is_said() -> None:
@@ -245,6 +261,40 @@ def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
     assert change.ci_low_pct is None
     assert "premium is overloaded (800 of 1,000 transactions/s)" in change.reason
     assert latency(campaign, "ultra", "throughput_per_s").overloaded == ()
+
+
+@pytest.mark.parametrize(
+    ("premium", "ultra", "words"),
+    [
+        (800, 1000, "the only tier that serves the rate asked for with a slow disk"),
+        (800, 1000, "Overloaded at this rate with a slow disk is premium"),
+        (
+            800,
+            800,
+            "every tier is overloaded at the rate asked for with a slow disk (premium and "
+            "ultra), so no latency can be compared. Measure for longer after the slow disk",
+        ),
+    ],
+)
+def test_with_a_slow_disk_a_tier_is_not_called_overloaded_without_it(
+    premium: float, ultra: float, words: str
+) -> None:
+    """Its queue may come from the slow disk alone: the rate may be served on other days."""
+    campaign = campaign_of({"premium": (premium, 0.01), "ultra": (ultra, 0.01)})
+    runs: list[RunData] = []
+    for run in campaign.runs:
+        load = replace(run.record.workload, slow=SLOW)
+        runs.append(replace(run, record=replace(run.record, workload=load)))
+    planned = tuple(replace(load, slow=SLOW) for load in campaign.plan.workloads)
+    plan = replace(campaign.plan, workloads=planned)
+    slow_campaign = replace(campaign, plan=plan, runs=tuple(runs))
+    verdict = judge(slow_campaign)
+    (found,) = verdict.decisions
+    assert words in found.reason
+    texts = [doubt.text for doubt in verdict.doubts if doubt.kind == "overload"]
+    assert texts
+    for text in texts:
+        assert "The queue grew with a slow disk" in text
 
 
 def test_an_overloaded_contender_is_worse() -> None:
