@@ -102,8 +102,10 @@ class FakeTier(DryTier):
         self._log.say(f"{slow.node} is slow")
         return {"iops": slow.amount}
 
-    def restore(self, _: Any, __: Any, node: str, *___: Any) -> Mapping[str, float]:
-        self._log.say(f"{node} is as declared")
+    def restore(
+        self, _: Any, __: Any, slow: SlowDisk, *___: Any
+    ) -> Mapping[str, float]:
+        self._log.say(f"{slow.disk} is as declared")
         return {"iops": 100.0}
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

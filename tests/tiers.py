@@ -16,6 +16,7 @@ _LATENCY = {
     "write_latency_measured": "write_measured",
     "latency_model": "model",
 }
+_OF_TIER = ("name", "title", "price", "wal")
 _ORIGIN = ("catalog_type", "source", "as_of", "notes", "vm_caps")
 
 
@@ -47,7 +48,7 @@ def changed(tier: Tier, **more: Any) -> Tier:
         enforcement = more.pop("enforcement", tier.disk.enforcement)
         kind = more.pop("like", None) or enforcement
         tier = replace(tier, disk=DISKS[kind](enforcement=enforcement))
-    own = {key: more.pop(key) for key in ("name", "title", "price") if key in more}
+    own = {key: more.pop(key) for key in _OF_TIER if key in more}
     return replace(
         tier,
         **own,

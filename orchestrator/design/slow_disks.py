@@ -29,13 +29,21 @@ class SlowTime:
 
 def described(disk: SlowDisk) -> str:
     """A phrase, such as `node-3 at 10 % of its IOPS and bytes/s for 60 s`."""
+    whose = _whose(disk)
     lasts = format_seconds(disk.lasts_s)
     amount = format_number(disk.amount)
     if disk.how == "share":
-        return f"{disk.node} at {amount} % of its IOPS and bytes/s for {lasts}"
+        return f"{whose} at {amount} % of its IOPS and bytes/s for {lasts}"
     if disk.how == "latency":
-        return f"{disk.node} at {amount} times its latency for {lasts}"
-    return f"{disk.node} stalled for {lasts}"
+        return f"{whose} at {amount} times its latency for {lasts}"
+    return f"{whose} stalled for {lasts}"
+
+
+def _whose(disk: SlowDisk) -> str:
+    """Whose disk it is: `node-3`, or `node-3's WAL`."""
+    if disk.of_log:
+        return f"{disk.node}'s WAL"
+    return disk.node
 
 
 def all_described(disks: Sequence[SlowDisk]) -> str:
@@ -93,20 +101,20 @@ def mistakes(disks: Sequence[SlowDisk], measure_s: float) -> Iterator[str]:
     slow = slow_time(disks, measure_s)
     if slow is not None:
         yield from _too_short(slow)
-    end_by_node: dict[str, float] = {}
+    end_by_disk: dict[str, float] = {}
     slow_until_s: float | None = None
     for part in parts(disks, measure_s):
-        node = part.disk.node
+        disk = part.disk.disk
         if part.begin_s <= 0 or part.end_s >= measure_s:
             window = format_seconds(measure_s)
             yield (
                 f"{described(part.disk)} does not begin and end within the window of {window}"
             )
-        if part.begin_s < end_by_node.get(node, 0.0):
-            yield f"{node} would be slow twice at the same time"
+        if part.begin_s < end_by_disk.get(disk, 0.0):
+            yield f"{_whose(part.disk)} would be slow twice at the same time"
         # Parts are in the order of their begins, so no later one can fill this gap.
         if slow_until_s is not None and part.begin_s > slow_until_s:
             gap = format_seconds(part.begin_s - slow_until_s)
             yield f"no disk would be slow for {gap} in between: let one follow the other"
-        end_by_node[node] = part.end_s
+        end_by_disk[disk] = part.end_s
         slow_until_s = max(part.end_s, slow_until_s or 0.0)

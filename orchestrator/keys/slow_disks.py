@@ -1,10 +1,11 @@
 """The texts of one slow disk (`slow` of a workload, `--slow`): `NODE=HOW,TIME[@AFTER]`. Pure.
 
 `node-3=10%,60s` is a tenth of its IOPS and bytes/s, `node-3=10x,60s` ten times its latency, and
-`node-3=stall,5s@30s` no answer at all, from 30 s after the window's begin.
+`node-3=stall,5s@30s` no answer at all, from 30 s after the window's begin. `node-3.wal` is the disk
+that holds only its WAL.
 """
 
-from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tier.slow_disk import LOG_OF_NODE, SlowDisk
 from orchestrator.units import MOST, parse_seconds, short
 
 FORM = "NODE=HOW,TIME[@AFTER]"
@@ -21,10 +22,11 @@ def texts_in(value: object) -> object:
 
 def slow_disk_in(text: object) -> SlowDisk:
     """ValueError with what is wrong in it."""
-    node, _, rest = str(text).partition("=")
+    disk, _, rest = str(text).partition("=")
     how, _, times = rest.partition(",")
     lasts, has_after, after = times.partition("@")
-    node = node.strip()
+    node = disk.strip().removesuffix(LOG_OF_NODE)
+    of_log = disk.strip().endswith(LOG_OF_NODE)
     how = how.strip()
     if not node or not how or not lasts.strip():
         raise ValueError(f"expected {FORM}, {_EXAMPLES}, got {short(text)}")
@@ -35,11 +37,12 @@ def slow_disk_in(text: object) -> SlowDisk:
     if lasts_s <= 0:
         raise ValueError(f"a slow disk lasts longer than {short(lasts)}")
     if how == _STALL:
-        return SlowDisk(node, "stall", 0.0, lasts_s, after_s)
+        return SlowDisk(node, "stall", 0.0, lasts_s, after_s, of_log)
     if how.endswith("%"):
-        return SlowDisk(node, "share", _share_pct(how), lasts_s, after_s)
+        return SlowDisk(node, "share", _share_pct(how), lasts_s, after_s, of_log)
     if how.endswith("x"):
-        return SlowDisk(node, "latency", _times_latency(how), lasts_s, after_s)
+        times_latency = _times_latency(how)
+        return SlowDisk(node, "latency", times_latency, lasts_s, after_s, of_log)
     raise ValueError(
         f"a disk is slow by a share (10%), a latency (10x) or stall, not {short(how)}"
     )

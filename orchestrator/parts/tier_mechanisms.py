@@ -51,11 +51,12 @@ class ChangedLimits:
     enforce: Callable[[Tier, Disks, World], None]
     # Reads all limits back: GateError if a disk enforces others than the tier's.
     require_enforced: Callable[[Tier, Disks, World], None]
-    # Levers for "IOPS", "bandwidth" and "disk latency", as far as the tier declares them.
+    # Levers for "IOPS", "bandwidth" and "disk latency", of the disks of data and of those of the
+    # WAL, and for what disks share, as far as the tier declares them.
     levers: Callable[[Tier, Disks, World], Levers]
-    # Makes the disk of one node slow; `restore` gives a node's disk the tier's limits again.
+    # Makes one disk of a node slow; `restore` gives it the limits of its tier again.
     slow: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]
-    restore: Callable[[Tier, Disks, str, World], Mapping[str, float]]
+    restore: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]
 
 
 @dataclass(frozen=True)

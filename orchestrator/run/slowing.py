@@ -51,12 +51,28 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
         yield "`--confirm` changes limits too"
     if workload.lost_after_s is not None:
         yield "`lost_after` loses a node in the same window"
-    yield from _unlike_tier(workload.slow, tier)
+    yield from _obstacles_of_disks(workload.slow, tier)
     names = node_disks.node_names(profile.cluster.nodes)
     for disk in workload.slow:
         if disk.node not in names:
             yield f"there is no {disk.node}: the nodes are {listed(names)} (--nodes)"
     yield from slow_disks.mistakes(workload.slow, workload.measure_s)
+
+
+def _obstacles_of_disks(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
+    """Why the disks of data or of the WAL cannot be slow."""
+    of_data: list[SlowDisk] = []
+    of_logs: list[SlowDisk] = []
+    for disk in disks:
+        if disk.of_log:
+            of_logs.append(disk)
+        else:
+            of_data.append(disk)
+    yield from _unlike_tier(of_data, tier)
+    if of_logs and tier.wal is None:
+        yield f"there is no {of_logs[0].disk}: the tier has no disk for the WAL (`wal`)"
+    elif tier.wal is not None:
+        yield from _unlike_tier(of_logs, tier.wal)
 
 
 def _unlike_tier(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
@@ -201,7 +217,7 @@ class _Changes:
         slow_s = world.clock.now()
         tier = self.here.profile.tier
         enforced = self.limits.slow(tier, self.disks, disk, world)
-        self._slow[disk.node] = {
+        self._slow[disk.disk] = {
             **asdict(disk),
             "slow_s": slow_s,
             "enforced": dict(enforced),
@@ -210,8 +226,8 @@ class _Changes:
     def _restore(self, disk: SlowDisk) -> None:
         world = self.here.world
         tier = self.here.profile.tier
-        restored = self.limits.restore(tier, self.disks, disk.node, world)
-        part = self._slow.pop(disk.node)
+        restored = self.limits.restore(tier, self.disks, disk, world)
+        part = self._slow.pop(disk.disk)
         # The read-back comes first: until then the disk may have been slow.
         self.kept.append(
             {**part, "back_s": world.clock.now(), "restored": dict(restored)}

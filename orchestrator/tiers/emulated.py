@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.design import latency_quantiles
-from orchestrator.design.node_disks import DISK_SERVER
+from orchestrator.design.node_disks import DISK_SERVER, WAL_DISK
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
@@ -140,50 +140,44 @@ class EmulatedTier:
                 disk_server.read_back(server, declared, running)
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
-        """Moves limits of the disks of data; those of the WAL stay as they are."""
-        limits = server_limits.limits_of(tier)
-        containers = log_disks.data_of_nodes(tier, disks).containers
-
-        def change_by(names: Sequence[str], times: float) -> None:
-            settings: dict[str, int | float] = {}
-            for name in names:
-                settings[name] = round(times * limits[name])
-            limit_changes.set_all(containers, settings, world)
-
+        """Moves limits of all disks of data, of all disks of the WAL, or what both share."""
         levers: dict[str, Callable[[float], None]] = {}
-        for lever, all_names in server_limits.LEVERS.items():
-            # Tables of drawn latencies cannot be changed on a running disk.
-            if lever == "disk latency" and tier.latency.model:
-                continue
-            names = [name for name in all_names if limits.get(name)]
-            # A limit that is not there cannot be moved.
-            if names:
-                levers[lever] = partial(change_by, names)
+        data, *logs = log_disks.data_and_logs(tier, disks)
+        for lever in server_limits.levers_of(tier):
+            levers[lever.name] = partial(_change_by, [data], lever, world)
+        for log in logs:
+            for lever in server_limits.levers_of(log.tier):
+                name = server_limits.name_of_log(lever)
+                levers[name] = partial(_change_by, [log], lever, world)
+        for lever in server_limits.shared_levers_of(tier):
+            levers[lever.name] = partial(_change_by, [data, *logs], lever, world)
         return levers
 
     def slow(
         self, tier: Tier, disks: Disks, slow: SlowDisk, world: World
     ) -> Mapping[str, float]:
-        server = _server_of(slow.node, disks)
+        of_disk = _tier_of(slow, tier)
+        server = _server_of(slow, disks)
         return limit_changes.change(
-            server, server_limits.slow_limits(tier, slow), world
+            server, server_limits.slow_limits(of_disk, slow), world
         )
 
     def restore(
-        self, tier: Tier, disks: Disks, node: str, world: World
+        self, tier: Tier, disks: Disks, slow: SlowDisk, world: World
     ) -> Mapping[str, float]:
-        limits = server_limits.limits_of(tier)
+        of_disk = _tier_of(slow, tier)
+        limits = server_limits.limits_of(of_disk)
         # A stall ends by itself; one that is still going on is cut short.
         settings: dict[str, float] = {server_limits.STALL: 0}
         for name in (
             *server_limits.BASES,
             *server_limits.PEAKS,
             *server_limits.LENGTHS,
-            *server_limits.constant_latencies(tier),
+            *server_limits.constant_latencies(of_disk),
         ):
             if limits.get(name):
                 settings[name] = limits[name]
-        return limit_changes.change(_server_of(node, disks), settings, world)
+        return limit_changes.change(_server_of(slow, disks), settings, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         # Disks that are made on one machine are alike, so the first node's stands for all.
@@ -243,6 +237,21 @@ class EmulatedTier:
             return replace(gate, checks=(*gate.checks, *together))
 
 
+def _change_by(
+    served: Sequence[log_disks.ServedTier],
+    lever: server_limits.Lever,
+    world: World,
+    times: float,
+) -> None:
+    """Sets the lever's limits of these disks to so many times what is declared."""
+    for disks in served:
+        limits = server_limits.limits_of(disks.tier)
+        settings: dict[str, int | float] = {}
+        for name in lever.limits:
+            settings[name] = round(times * limits[name])
+        limit_changes.set_all(disks.containers, settings, world)
+
+
 @contextmanager
 def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World
@@ -286,10 +295,21 @@ def _without_slow_epochs(tier: Tier) -> Tier:
     return replace(tier, latency=replace(tier.latency, model=model))
 
 
-def _server_of(node: str, disks: Disks) -> str:
-    """The container that serves the disk of a node."""
-    for volume in disks.volumes:
-        server = volume.server
-        if server and server.container and server.name == f"{DISK_SERVER}{node}":
+def _tier_of(slow: SlowDisk, tier: Tier) -> Tier:
+    """The tier of the disk that is slow. RunError if there is no such disk."""
+    if not slow.of_log:
+        return tier
+    if tier.wal is None:
+        raise RunError(f"no emulated disk of {slow.disk} is served")
+    return tier.wal
+
+
+def _server_of(slow: SlowDisk, disks: Disks) -> str:
+    """The container that serves the disk that is slow. RunError if there is none."""
+    name = f"{DISK_SERVER}{slow.node}"
+    if slow.of_log:
+        name = f"{name}{WAL_DISK}"
+    for server in disks.servers:
+        if server.container and server.name == name:
             return server.container
-    raise RunError(f"no emulated disk of {node} is served")
+    raise RunError(f"no emulated disk of {slow.disk} is served")

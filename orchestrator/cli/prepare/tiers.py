@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.listing import TierRow, VmRow
     from orchestrator.tier_catalog.price_rows import PriceRow
     from orchestrator.tier_catalog.rows import DiskType, VmSize
+    from orchestrator.tiers.common.emulated.disk_server import RunningDisk
 
 _NONE = (
     "no row of the catalog matches; `tierbench tiers list`, without "
@@ -134,9 +135,12 @@ def set_limits(
     results: Path,
     node: str | None = None,
 ) -> Mapping[str, float]:
-    """Changes limits of the emulated disks of the run that is going on, or of one `node`; returns
-    what they enforce. The change is written beside the run's raw files and becomes part of its
-    record. UsageError if that run is not going on or has no such disks."""
+    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
+
+    `node`: of one disk, as `node-3`, or `node-3.wal` for that of its WAL; else of all that hold
+    data. The change is written beside the run's raw files and becomes part of its record.
+    UsageError if that run is not going on or has no such disks.
+    """
     from orchestrator.system import store, unfinished_runs
     from orchestrator.tiers.common.emulated import disk_server, limit_changes
 
@@ -155,9 +159,8 @@ def set_limits(
         )
     # Containers are found by their campaign's label, and this command has begun none.
     world.platform.campaign = running
-    disks = disk_server.running_disks(world)
-    if node is not None:
-        disks = _disks_of_node(node, disks)
+    running_disks = disk_server.running_disks(world)
+    disks = _chosen(running_disks, node)
     if not disks:
         raise UsageError(
             f"{folder.name} has no emulated disk at this moment",
@@ -182,20 +185,22 @@ def set_limits(
     return limit_changes.change_all(disks, limits, keep, world)
 
 
-def _disks_of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
-    """The disks of one node. UsageError if others have some and it has none."""
+def _chosen(disks: Sequence[RunningDisk], node: str | None) -> tuple[str, ...]:
+    """The containers of one disk, or of all that hold data. UsageError if others are there, and
+    not that one."""
     chosen: list[str] = []
-    nodes: list[str] = []
-    for name in disks:
-        # The container of an emulated disk is named CAMPAIGN-disk-NODE.
-        _, _, node_of_disk = name.rpartition("-disk-")
-        nodes.append(node_of_disk)
-        if node_of_disk == node:
-            chosen.append(name)
-    if disks and not chosen:
+    names: list[str] = []
+    for disk in disks:
+        names.append(disk.name)
+        is_meant = not disk.of_log
+        if node is not None:
+            is_meant = disk.name == node
+        if is_meant:
+            chosen.append(disk.container)
+    if node is not None and disks and not chosen:
         raise UsageError(
             f"{node} has no emulated disk in this run",
-            f"name one of {', '.join(nodes)}, or leave --node out for all",
+            f"name one of {', '.join(names)}, or leave --node out for all that hold data",
         )
     return tuple(chosen)
 

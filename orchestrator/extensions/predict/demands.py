@@ -23,7 +23,6 @@ from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
 from orchestrator.design import varied_workloads
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
-from orchestrator.extensions.predict import simulation
 from orchestrator.extensions.predict.counted_load import (
     CountedLoad,
     asked_for,
@@ -32,6 +31,8 @@ from orchestrator.extensions.predict.counted_load import (
 )
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
+from orchestrator.extensions.predict.simulated_system import Stage, System
+from orchestrator.extensions.predict.simulation import ROUND_S
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
 
@@ -56,7 +57,7 @@ Hour = Mapping[str, float]
 
 def model(
     run: RunData, quiet: RunData | None, cpus: float | None
-) -> tuple[simulation.System, SimulatedDisk]:
+) -> tuple[System, SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was.
 
     `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
@@ -83,9 +84,7 @@ def model(
     return delayed, disk
 
 
-def _queueing_as(
-    probed: simulation.System, system: simulation.System
-) -> simulation.System:
+def _queueing_as(probed: System, system: System) -> System:
     """The system with what stands before its writes in a probe."""
     # Writes at a cap wait for other I/Os too, so that such a run does not tell it.
     return replace(system, batch=probed.batch, ahead=probed.ahead)
@@ -107,7 +106,7 @@ def _probes(
     return probes
 
 
-def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.System:
+def loaded(run: RunData, system: System, hour: Hour) -> System:
     """The system with an observed load: arrivals that write as often as the run's transactions did,
     syncs among it, with as many reads as there were.
 
@@ -128,7 +127,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     read_bytes = system.read_bytes
     if reads_per_s:
         read_bytes = hour["read_bytes_per_s"] / reads_per_s
-    stage = simulation.Stage(math.inf, reads_per_s / rate_per_s, writes)
+    stage = Stage(math.inf, reads_per_s / rate_per_s, writes)
     return replace(
         system, rate_per_s=rate_per_s, stages=(stage,), read_bytes=read_bytes
     )
@@ -166,7 +165,7 @@ class _Delays(NamedTuple):
     sync_s: float
 
 
-def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _Delays:
+def _delays(record: Record, system: System, disk: SimulatedDisk) -> _Delays:
     """What is left of measured times, found in rounds."""
     rate = value_of(record, "throughput_per_s") or 0.0
     latency_s = value_of(record, "latency_avg_s") or 0.0
@@ -189,7 +188,7 @@ def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _
 # ------------------------------------------------------------------ a run as a system
 
 
-def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation.System:
+def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
     """Cluster and load of a run, with the demands of its transactions."""
     asked = asked_for(run, cpus)
     record = asked.record
@@ -200,7 +199,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     log_bytes = asked.log_on_data_disk.size_bytes * totals.transactions
     page_bytes = max(0.0, totals.written_bytes - log_bytes)
     is_durable = results.database(record).durable is not False
-    return simulation.System(
+    return System(
         sessions=record.workload.threads,
         rate_per_s=_arrivals_per_s(asked),
         node_s=asked.cpu_s["database"],
@@ -279,7 +278,7 @@ def _session_write_s(asked: CountedLoad) -> float:
     the pages that the background writer, with all its rounds, does not get to."""
     totals = asked.totals
     pages = asked.page_writes / totals.transactions
-    rounds_per_s = ROUND_PAGES / simulation.ROUND_S
+    rounds_per_s = ROUND_PAGES / ROUND_S
     own_pages = pages - rounds_per_s * len(asked.database) / asked.rate_per_s
     latency_s = value_of(asked.record, "latency_avg_s") or 0.0
     # The share of sessions that were seen in I/O is that of a transaction's time (once a second).
@@ -315,7 +314,7 @@ def _measure_s(record: Record) -> float:
     return record.workload.measure_s
 
 
-def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
+def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
     """Reads and writes of a transaction by how many were done before. grown:
     `CountedLoad.counted`."""
     # Rows go by transactions and not by time. A tier that does a tenth of them reads what the fast
@@ -334,7 +333,7 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
         if number < last:
             until = float(rows[number][0])
         page_writes = max(0.0, writes / transactions - syncs)
-        yield simulation.Stage(until, reads / transactions, page_writes)
+        yield Stage(until, reads / transactions, page_writes)
 
 
 # ------------------------------------------------------------------ what is refused

@@ -9,12 +9,12 @@ import numpy as np
 
 from orchestrator.extensions.predict.courses import Course, Simulated
 from orchestrator.extensions.predict.disks import DiskCaps, SimulatedDisk
-from orchestrator.extensions.predict.simulation import (
-    Simulation,
+from orchestrator.extensions.predict.simulated_system import (
     System,
     ahead_s,
     events_per_s,
 )
+from orchestrator.extensions.predict.simulation import Simulation
 from orchestrator.tier import Limits, Quantiles
 
 EVENTS = 40_000  # events of a simulation, about

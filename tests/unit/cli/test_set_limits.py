@@ -94,8 +94,10 @@ class Running(FakePlatform):
         super().__init__()
         self.guard.running = "1f2e3d"
 
+    disks: tuple[str, ...] = ("node-2", "node-1")
+
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
-        names = [f"tierbench-1f2e3d-4-{role}-node-{number}" for number in (2, 1)]
+        names = [f"tierbench-1f2e3d-4-{role}-{disk}" for disk in self.disks]
         return tuple(ContainerEntry(name, "", "running") for name in names)
 
     def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
@@ -138,6 +140,34 @@ def test_one_node_s_disk_alone_is_changed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="node-7 has no emulated disk") as raised:
         tiers.set_limits(app, "latest", {"iops": 4000.0}, tmp_path, "node-7")
     assert "name one of node-1, node-2" in raised.value.advice
+
+
+class WithLogs(Running):
+    """The same, where each node has a second disk for its WAL."""
+
+    disks = ("node-2-wal", "node-2", "node-1-wal", "node-1")
+
+
+@pytest.mark.parametrize(
+    ("node", "disks"),
+    [
+        (None, ["node-1", "node-2"]),
+        ("node-2", ["node-2"]),
+        ("node-2.wal", ["node-2-wal"]),
+    ],
+)
+def test_the_disk_of_the_wal_is_changed_where_it_is_named(
+    node: str | None, disks: list[str], tmp_path: Path
+) -> None:
+    run = going_on(tmp_path, None, None)
+    app = App(cache=tmp_path, platforms=lambda: {"docker": lambda *_: WithLogs()})
+    tiers.set_limits(app, "latest", {"iops": 4000.0}, tmp_path, node)
+    assert [disk for disk, _ in changed(run)] == [
+        f"tierbench-1f2e3d-4-disk-{disk}" for disk in disks
+    ]
+    with pytest.raises(UsageError, match=r"node-7.wal has no emulated disk") as raised:
+        tiers.set_limits(app, "latest", {"iops": 4000.0}, tmp_path, "node-7.wal")
+    assert "node-1, node-2, node-1.wal, node-2.wal" in raised.value.advice
 
 
 def test_without_a_run_nothing_is_asked(tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ scales:
         ("node-1=2.5 %,1min", SlowDisk("node-1", "share", 2.5, 60.0)),
         ("node-3=10x,60s@30s", SlowDisk("node-3", "latency", 10.0, 60.0, 30.0)),
         ("node-3=stall,5s", SlowDisk("node-3", "stall", 0.0, 5.0)),
+        (
+            "node-3.wal=10%,60s",
+            SlowDisk("node-3", "share", 10.0, 60.0, of_log=True),
+        ),
     ],
 )
 def test_how_a_slow_disk_is_written(text: str, disk: SlowDisk) -> None:

@@ -28,7 +28,7 @@ from orchestrator.tiers.dry import DryTier
 from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
-from tests.tiers import changed
+from tests.tiers import a_tier, changed
 
 NO_DISKS = Disks((), {})
 CLUSTER = Cluster("postgresql", "17", (), (), "net")
@@ -48,11 +48,11 @@ class TimedTier(FakeTier):
     def slow(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> dict[str, float]:
         if self._refuses:
             raise GateError("the disk enforces iops=100, expected 10")
-        self.changed.append((self._clock.now(), f"{slow.node} {slow.how}"))
+        self.changed.append((self._clock.now(), f"{slow.disk} {slow.how}"))
         return {"iops": slow.amount}
 
-    def restore(self, _: Any, __: Any, node: str, *___: Any) -> dict[str, float]:
-        self.changed.append((self._clock.now(), f"{node} back"))
+    def restore(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> dict[str, float]:
+        self.changed.append((self._clock.now(), f"{slow.disk} back"))
         return {"iops": 100.0}
 
 
@@ -115,6 +115,20 @@ def test_one_follows_the_other_on_the_same_disk(tmp_path: Path) -> None:
     assert len(kept(here)) == 2
 
 
+def test_both_disks_of_a_node_are_slow_at_the_same_time(tmp_path: Path) -> None:
+    here, tier = run_of(tmp_path, "node-3=10%,20s@10s", "node-3.wal=stall,5s@20s")
+    begin_s = here.world.clock.now() - 35.0
+    carried(here, lambda world: world.window_begins(begin_s))
+    words = [what for _, what in tier.changed]
+    assert words == [
+        "node-3 share",
+        "node-3.wal stall",
+        "node-3.wal back",
+        "node-3 back",
+    ]
+    assert [part["of_log"] for part in kept(here)] == [True, False]
+
+
 def test_a_load_that_ends_before_makes_the_run_void(tmp_path: Path) -> None:
     here, _ = run_of(tmp_path, TENTH)
     with pytest.raises(VoidError, match="the load had ended before"):
@@ -164,6 +178,17 @@ def test_what_can_be_slow_is_not_refused() -> None:
     check(planned(TENTH))
     check(planned("node-3=10x,20s"), read_latency_s=1e-3, write_latency_s=1e-3)
     check(planned("node-3=stall,5s", "node-2=10%,20s"))
+
+
+def test_the_disk_of_the_wal_is_held_against_its_own_tier() -> None:
+    tenfold = planned("node-3.wal=10x,20s")
+    with pytest.raises(UsageError, match=r"no node-3.wal: the tier has no disk for"):
+        check(tenfold)
+    log = a_tier("log", "Log", "emulated", 500, 10**8, 1e-3, 1e-3)
+    check(tenfold, wal=log)
+    unsaid = changed(log, read_latency_s=None, write_latency_s=None)
+    with pytest.raises(UsageError, match="declares no latency"):
+        check(tenfold, wal=unsaid)
 
 
 @pytest.mark.parametrize(

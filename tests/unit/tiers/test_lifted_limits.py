@@ -270,7 +270,7 @@ def test_the_disk_of_one_node_is_slow_and_as_declared_again(
     told = EmulatedTier().slow(tier, platform.disks, slow, world)
     assert platform.limits["disk-1"] == declared["disk-1"]
     assert platform.limits["disk-2"] == {**declared["disk-2"], **enforced} == told
-    told = EmulatedTier().restore(tier, platform.disks, "node-2", world)
+    told = EmulatedTier().restore(tier, platform.disks, slow, world)
     assert platform.limits == declared
     assert told == declared["disk-2"]
 

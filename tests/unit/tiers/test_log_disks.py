@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.telemetry.causes import proof_by_trial
 from orchestrator.analysis.telemetry.use import idle_disk
+from orchestrator.errors import RunError
 from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, World
@@ -29,6 +31,7 @@ from orchestrator.tier import (
     MachineLimits,
     Tier,
 )
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers.common.emulated import log_disks, window_disks
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.emulated import EmulatedTier
@@ -166,11 +169,54 @@ def _shared_file(spec: ContainerSpec) -> str:
     return spec.command[spec.command.index("--shared") + 1]
 
 
-def test_a_lever_moves_the_disks_of_data_alone(platform: Devices, world: World) -> None:
+def test_a_lever_moves_the_disks_of_data_or_those_of_the_wal(
+    platform: Devices, world: World
+) -> None:
     tier = EmulatedTier()
     with tier.attached(BOTH, TWO_NODES, world) as disks:
-        tier.levers(BOTH, disks, world)["IOPS"](0.5)
+        levers = tier.levers(BOTH, disks, world)
+        levers["IOPS"](0.5)
         assert enforced(platform) == iops(data=550, logs=5000)
+        levers["IOPS"](1.0)
+        levers["WAL disk's IOPS"](0.5)
+        assert enforced(platform) == iops(data=1100, logs=2500)
+        assert platform.enforced["node-1-wal"]["iops_burst"] == 4500
+    assert set(levers) == {
+        "IOPS",
+        "bandwidth",
+        "disk latency",
+        "WAL disk's IOPS",
+        "WAL disk's bandwidth",
+        "WAL disk's latency",
+    }
+
+
+def test_a_lever_moves_what_both_disks_have_together(
+    platform: Devices, world: World
+) -> None:
+    tier = EmulatedTier()
+    with tier.attached(ON_MACHINE, TWO_NODES, world) as disks:
+        levers = tier.levers(ON_MACHINE, disks, world)
+        levers["machine's IOPS"](0.75)
+        assert {of["shared_iops"] for of in platform.enforced.values()} == {2250}
+        levers["machine's bandwidth"](0.75)
+    assert not {"shared IOPS", "WAL disk's shared IOPS"} & set(levers)
+    # Each is a cause that counters may name, and that a trial then proves.
+    assert set(levers) <= set(proof_by_trial.CAUSES)
+
+
+def test_the_disk_of_the_wal_is_slow_and_as_declared_again(
+    platform: Devices, world: World
+) -> None:
+    tier = EmulatedTier()
+    slow = SlowDisk("node-2", "share", 10.0, 60.0, of_log=True)
+    with tier.attached(BOTH, TWO_NODES, world) as disks:
+        tier.slow(BOTH, disks, slow, world)
+        assert enforced(platform) == {**iops(data=1100, logs=5000), "node-2-wal": 500}
+        tier.restore(BOTH, disks, slow, world)
+        assert enforced(platform) == iops(data=1100, logs=5000)
+        with pytest.raises(RunError, match=r"no emulated disk of node-2.wal is served"):
+            tier.slow(P15, disks, slow, world)
 
 
 def test_a_window_reads_both_and_fills_each_bucket_as_its_tier_says(

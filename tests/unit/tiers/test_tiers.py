@@ -169,10 +169,11 @@ def test_the_devices_own_words_are_passed_on() -> None:
 
 
 def test_running_disks_of_the_nodes_in_their_order() -> None:
-    names = disk_server.running_disks(fake_world(platform=Answers()))
-    assert names == tuple(
+    disks = disk_server.running_disks(fake_world(platform=Answers()))
+    assert [disk.container for disk in disks] == [
         f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10)
-    )
+    ]
+    assert [disk.name for disk in disks] == ["node-1", "node-2", "node-10"]
 
 
 class Disks(Answers):

@@ -12,6 +12,7 @@ from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes.trial_elasticities import (
+    LATENCIES,
     LATENCY,
     MOST_RUNS,
     Trials,
@@ -25,12 +26,17 @@ CONFIRMED = 0.5
 REJECTED = 0.1
 _SESSIONS = "sessions"
 # A limit that is tried out → the cause that it is.
-_CAUSES: Mapping[str, facts.BottleneckCause] = {
+CAUSES: Mapping[str, facts.BottleneckCause] = {
     "IOPS": "iops_cap",
     "bandwidth": "bandwidth_cap",
     LATENCY: "latency_bound",
     "shared IOPS": "shared_cap",
     "shared bandwidth": "shared_cap",
+    "machine's IOPS": "vm_cap",
+    "machine's bandwidth": "vm_cap",
+    "WAL disk's IOPS": "wal_disk_bound",
+    "WAL disk's bandwidth": "wal_disk_bound",
+    "WAL disk's latency": "wal_disk_bound",
     "node CPU": "cpu_bound",
     "client CPU": "client_bound",
     _SESSIONS: "few_sessions",
@@ -116,7 +122,7 @@ def _suspected(
         limited = "iops_cap"
     suspects: list[Elasticity] = []
     for elasticity in tried:
-        if _CAUSES[elasticity.limit] == limited:
+        if CAUSES[elasticity.limit] == limited:
             suspects.append(elasticity)
     return max(suspects, key=_value, default=None)
 
@@ -184,7 +190,7 @@ def _what_it_takes(still_open: Sequence[Elasticity], tried: Trials) -> str:
 
 def _by_trial(best: Elasticity, begin: str) -> _Concluded:
     text = f"{begin} trial the limit is {best.limit}."
-    return _Concluded(_CAUSES[best.limit], text)
+    return _Concluded(CAUSES[best.limit], text)
 
 
 def _sentence(elasticity: Elasticity, followed: str) -> str:
@@ -211,7 +217,7 @@ class _DecisiveChange(NamedTuple):
 
 
 def _decisive_change(limit: str) -> _DecisiveChange:
-    if limit == LATENCY:
+    if limit in LATENCIES:
         return _DecisiveChange("−25 %", -math.log(0.75))
     if limit in _ONLY_LOWERED:
         return _DecisiveChange("−25 %", math.log(0.75))

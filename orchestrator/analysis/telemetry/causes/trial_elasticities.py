@@ -27,7 +27,9 @@ from orchestrator.analysis.telemetry.use import load_and_sessions
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CONFIDENCE = 0.90
-LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
+LATENCY = "disk latency"
+# Less of these is better: their elasticity is that to the inverse.
+LATENCIES = (LATENCY, "WAL disk's latency")
 # A limit of this elasticity is to be proven with this chance, by runs of the number that is told.
 _FOLLOWED = 0.9
 _CHANCE_Z = 1.2816  # the normal quantile of 90 %
@@ -199,7 +201,7 @@ def pairs_of(run: RunData) -> list[ChangePair]:
 def _pair(change: _Change, later: _Change) -> ChangePair:
     limit_growth = math.log(later.times / change.times)
     # Less latency is more speed.
-    if change.limit == LATENCY:
+    if change.limit in LATENCIES:
         limit_growth = -limit_growth
     return ChangePair(change.limit, limit_growth, math.log(later.speed / change.speed))
 

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount,
 from orchestrator.system import at_once, files, marked_folders
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel, Quantiles
+from orchestrator.tier.slow_disk import LOG_OF_NODE
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 
@@ -49,7 +50,7 @@ _BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
 _CPU_SHARES = 16_384
-_NODE_DISK = re.compile(r"-disk-node-(\d+)$")
+_NODE_DISK = re.compile(r"-disk-node-(\d+)(-wal)?$")
 
 
 def need_kernel(
@@ -329,15 +330,41 @@ def _ready(
     return as_node(container, node, "disk"), ready
 
 
-def running_disks(world: World) -> tuple[str, ...]:
-    """The containers that serve the nodes' disks of the run that is going on, in their order."""
-    by_number: list[tuple[int, str]] = []
+@dataclass(frozen=True)
+class RunningDisk:
+    """A disk of the run that is going on.
+
+    `number`: of its node; `of_log`: it holds only the node's WAL.
+    """
+
+    container: str
+    number: int
+    of_log: bool
+
+    @property
+    def name(self) -> str:
+        """The name by which a person means it."""
+        node = f"node-{self.number}"
+        if self.of_log:
+            return f"{node}{LOG_OF_NODE}"
+        return node
+
+
+def running_disks(world: World) -> tuple[RunningDisk, ...]:
+    """The nodes' disks of the run that is going on, those of data first, each in the nodes'
+    order."""
+    disks: list[RunningDisk] = []
     for server in world.platform.find_containers("disk"):
         node = _NODE_DISK.search(server.name)
         if server.state == "running" and node:
-            # Servers are ordered by number: sorted by name, node-10 would be the second.
-            by_number.append((int(node[1]), server.name))
-    return tuple(name for _, name in sorted(by_number))
+            of_log = node[2] is not None
+            disks.append(RunningDisk(server.name, int(node[1]), of_log))
+    return tuple(sorted(disks, key=_place))
+
+
+def _place(disk: RunningDisk) -> tuple[bool, int]:
+    # By number: sorted by name, node-10 would be the second.
+    return disk.of_log, disk.number
 
 
 def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 Rates are in 1/s and bytes/s, latencies in µs, a bucket's start in %; 0 is no limit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier.slow_disk import SlowDisk
@@ -26,14 +27,51 @@ CHANGEABLE = (
     CREDIT,
     STALL,
 )
-# Limits that `--confirm` moves. The peak goes with its base: else a burst would hide the change.
-LEVERS: Mapping[str, tuple[str, ...]] = {
-    "IOPS": ("iops", "iops_burst"),
-    "bandwidth": ("bytes_per_s", "bytes_burst"),
-    "disk latency": LATENCIES,
-    "shared IOPS": ("shared_iops",),
-    "shared bandwidth": ("shared_bytes_per_s",),
-}
+
+
+@dataclass(frozen=True)
+class Lever:
+    """Limits that `--confirm` moves together."""
+
+    name: str
+    limits: tuple[str, ...]
+
+
+# The peak goes with its base: else a burst would hide the change.
+_LEVERS = (
+    Lever("IOPS", ("iops", "iops_burst")),
+    Lever("bandwidth", ("bytes_per_s", "bytes_burst")),
+    Lever("disk latency", LATENCIES),
+)
+
+
+def levers_of(tier: Tier) -> Iterator[Lever]:
+    """What can be moved of a disk by itself; a limit that is not there cannot."""
+    limits = limits_of(tier)
+    for lever in _LEVERS:
+        # Tables of drawn latencies cannot be changed on a running disk.
+        if lever.limits == LATENCIES and tier.latency.model:
+            continue
+        names = tuple(name for name in lever.limits if limits.get(name))
+        if names:
+            yield Lever(lever.name, names)
+
+
+def name_of_log(lever: Lever) -> str:
+    """The name of a lever that moves the disks of the WAL."""
+    return f"WAL disk's {lever.name.removeprefix('disk ')}"
+
+
+def shared_levers_of(tier: Tier) -> Iterator[Lever]:
+    """What can be moved of all disks that share it."""
+    whose = "shared"
+    if tier.machine is not None:
+        whose = "machine's"
+    limits = limits_of(tier)
+    titles = ("IOPS", "bandwidth")
+    for title, name in zip(titles, _SHARED, strict=True):
+        if limits.get(name):
+            yield Lever(f"{whose} {title}", (name,))
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:

@@ -28,7 +28,7 @@ from orchestrator.extensions.predict.disks import (
 )
 from orchestrator.extensions.predict.prediction import Predictor, quiet_run
 from orchestrator.extensions.predict.sharing import Simulations, simulate
-from orchestrator.extensions.predict.simulation import Stage, System
+from orchestrator.extensions.predict.simulated_system import Stage, System
 from orchestrator.facts import Varied
 from orchestrator.metrics import measured
 from orchestrator.model import Objective, Record
