@@ -239,7 +239,7 @@ class EmulatedTier:
 
 def _change_by(
     served: Sequence[log_disks.ServedTier],
-    lever: server_limits.Lever,
+    lever: server_limits.LimitsMoved,
     world: World,
     times: float,
 ) -> None:

@@ -30,7 +30,7 @@ CHANGEABLE = (
 
 
 @dataclass(frozen=True)
-class Lever:
+class LimitsMoved:
     """Limits that `--confirm` moves together."""
 
     name: str
@@ -39,13 +39,13 @@ class Lever:
 
 # The peak goes with its base: else a burst would hide the change.
 _LEVERS = (
-    Lever("IOPS", ("iops", "iops_burst")),
-    Lever("bandwidth", ("bytes_per_s", "bytes_burst")),
-    Lever("disk latency", LATENCIES),
+    LimitsMoved("IOPS", ("iops", "iops_burst")),
+    LimitsMoved("bandwidth", ("bytes_per_s", "bytes_burst")),
+    LimitsMoved("disk latency", LATENCIES),
 )
 
 
-def levers_of(tier: Tier) -> Iterator[Lever]:
+def levers_of(tier: Tier) -> Iterator[LimitsMoved]:
     """What can be moved of a disk by itself; a limit that is not there cannot."""
     limits = limits_of(tier)
     for lever in _LEVERS:
@@ -54,15 +54,15 @@ def levers_of(tier: Tier) -> Iterator[Lever]:
             continue
         names = tuple(name for name in lever.limits if limits.get(name))
         if names:
-            yield Lever(lever.name, names)
+            yield LimitsMoved(lever.name, names)
 
 
-def name_of_log(lever: Lever) -> str:
+def name_of_log(lever: LimitsMoved) -> str:
     """The name of a lever that moves the disks of the WAL."""
     return f"WAL disk's {lever.name.removeprefix('disk ')}"
 
 
-def shared_levers_of(tier: Tier) -> Iterator[Lever]:
+def shared_levers_of(tier: Tier) -> Iterator[LimitsMoved]:
     """What can be moved of all disks that share it."""
     whose = "shared"
     if tier.machine is not None:
@@ -71,7 +71,7 @@ def shared_levers_of(tier: Tier) -> Iterator[Lever]:
     titles = ("IOPS", "bandwidth")
     for title, name in zip(titles, _SHARED, strict=True):
         if limits.get(name):
-            yield Lever(f"{whose} {title}", (name,))
+            yield LimitsMoved(f"{whose} {title}", (name,))
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
