@@ -5,15 +5,15 @@ declares again, which is read back. The times, and what the disk then enforced, 
 raw files, from which figures are made (`analysis/figures/slowed.py`).
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.analysis.figures import slowed
 from orchestrator.design import boxed_work, node_disks, slow_disks
 from orchestrator.design.slow_disks import SlowPart
-from orchestrator.errors import RunError, UsageError, VoidError
+from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.model import Profile, Workload
 from orchestrator.parts import ChangedLimits, ClientLoad, Disks, Parts
 from orchestrator.run.run_context import RunContext
@@ -172,6 +172,15 @@ def _events(parts: Sequence[SlowPart]) -> list[_Event]:
 
 
 @dataclass
+class _SlowNow:
+    """A disk that is slow at this moment, since when (Unix seconds), and what it enforces."""
+
+    disk: SlowDisk
+    slow_s: float
+    enforced: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
 class _Changes:
     """The changes of limits in a window, on a thread of their own.
 
@@ -184,7 +193,7 @@ class _Changes:
     follower: Follower
     kept: list[dict[str, Any]] = field(default_factory=list)
     error: Exception | None = None
-    _slow: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _slow: dict[str, _SlowNow] = field(default_factory=dict)
 
     def follow(self, begin_s: float) -> None:
         load = self.here.workload
@@ -200,6 +209,18 @@ class _Changes:
             self._require_within(begin_s + load.measure_s)
         except Exception as error:  # raised when the load has ended
             self.error = error
+        finally:
+            self._restore_left()
+
+    def _restore_left(self) -> None:
+        """A load that broke off, or an error, leaves disks slow: nothing could be stopped there."""
+        here = self.here
+        for slow in tuple(self._slow.values()):
+            # An engine that is gone has no disk, and the run is void already.
+            with suppress(TierbenchError):
+                self.limits.restore(
+                    here.profile.tier, self.disks, slow.disk, here.world
+                )
 
     def _require_within(self, end_s: float) -> None:
         """RunError if an engine answered so late that the window was over."""
@@ -215,20 +236,25 @@ class _Changes:
         world.progress.note(f"the disk of {slow_disks.described(disk)}")
         # The time is taken before the change. All the time in which the disk may be slow is in it.
         slow_s = world.clock.now()
+        slow = _SlowNow(disk, slow_s)
+        # It may be slow although the call fails.
+        self._slow[disk.disk] = slow
         tier = self.here.profile.tier
-        enforced = self.limits.slow(tier, self.disks, disk, world)
-        self._slow[disk.disk] = {
-            **asdict(disk),
-            "slow_s": slow_s,
-            "enforced": dict(enforced),
-        }
+        slow.enforced = self.limits.slow(tier, self.disks, disk, world)
 
     def _restore(self, disk: SlowDisk) -> None:
         world = self.here.world
         tier = self.here.profile.tier
         restored = self.limits.restore(tier, self.disks, disk, world)
-        part = self._slow.pop(disk.disk)
         # The read-back comes first: until then the disk may have been slow.
+        back_s = world.clock.now()
+        slow = self._slow.pop(disk.disk)
         self.kept.append(
-            {**part, "back_s": world.clock.now(), "restored": dict(restored)}
+            {
+                **asdict(disk),
+                "slow_s": slow.slow_s,
+                "enforced": dict(slow.enforced),
+                "back_s": back_s,
+                "restored": dict(restored),
+            }
         )

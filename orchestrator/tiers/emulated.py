@@ -124,6 +124,8 @@ class EmulatedTier:
         for served in log_disks.data_and_logs(tier, disks):
             # The server takes 0 for no limit.
             none = dict.fromkeys(server_limits.liftable(served.tier), 0)
+            # A stall that a person asked for would hold up the end of the run.
+            none[server_limits.STALL] = 0
             limit_changes.set_all(served.containers, none, world)
 
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:

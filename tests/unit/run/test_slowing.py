@@ -6,6 +6,7 @@ Method: a tier that only notes what it is asked, and a clock that is moved by wh
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.design import boxed_work
-from orchestrator.errors import GateError, UsageError, VoidError
+from orchestrator.errors import GateError, NodeError, UsageError, VoidError
 from orchestrator.keys.slow_disks import slow_disk_in
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan
@@ -44,11 +45,13 @@ class TimedTier(FakeTier):
         self._clock = clock
         self._refuses = refuses
         self.changed: list[tuple[float, str]] = []
+        self.is_slow = threading.Event()
 
     def slow(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> dict[str, float]:
         if self._refuses:
             raise GateError("the disk enforces iops=100, expected 10")
         self.changed.append((self._clock.now(), f"{slow.disk} {slow.how}"))
+        self.is_slow.set()
         return {"iops": slow.amount}
 
     def restore(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> dict[str, float]:
@@ -137,10 +140,11 @@ def test_a_load_that_ends_before_makes_the_run_void(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_does_not_become_slow_makes_the_run_void(tmp_path: Path) -> None:
-    here, _ = run_of(tmp_path, TENTH, refuses=True)
+    here, tier = run_of(tmp_path, TENTH, refuses=True)
     begin_s = here.world.clock.now() - 40.0
     with pytest.raises(VoidError, match="enforces iops=100, expected 10"):
         carried(here, lambda world: world.window_begins(begin_s))
+    assert [what for _, what in tier.changed] == ["node-3 back"], "it may be slow"
     assert not (here.raw / "slow.json").exists()
 
 
@@ -154,6 +158,24 @@ def test_a_disk_that_is_back_after_the_window_makes_the_run_void(
     with pytest.raises(VoidError, match="as declared again 1 s after the window"):
         carried(here, lambda world: world.window_begins(begin_s))
     assert tier.changed[-1][1] == "node-3 back", "it is set back all the same"
+    assert not (here.raw / "slow.json").exists()
+
+
+@pytest.mark.parametrize("broken_off_by", [KeyboardInterrupt, NodeError])
+def test_a_disk_is_as_declared_again_when_the_load_breaks_off(
+    tmp_path: Path, broken_off_by: type[BaseException]
+) -> None:
+    """A database cannot be stopped on a disk that answers nothing for minutes."""
+    here, tier = run_of(tmp_path, "node-3=stall,30s")
+
+    def breaks_off(world: World) -> None:
+        world.window_begins(here.world.clock.now() - 20.0)
+        tier.is_slow.wait()
+        raise broken_off_by("in the window")
+
+    with pytest.raises(broken_off_by):
+        carried(here, breaks_off)
+    assert [what for _, what in tier.changed] == ["node-3 stall", "node-3 back"]
     assert not (here.raw / "slow.json").exists()
 
 

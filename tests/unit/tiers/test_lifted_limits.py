@@ -36,7 +36,8 @@ DRAWN = changed(
 RATES = ("iops", "bytes_per_s", "iops_burst", "bytes_burst")
 LATENCIES = ("read_latency_us", "write_latency_us")
 NONE = dict.fromkeys(
-    ("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length"), 0.0
+    ("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length", "stall_s"),
+    0.0,
 )
 
 
@@ -210,6 +211,15 @@ def test_whether_a_disk_is_lifted(tier: Tier | None, is_lifted: bool) -> None:
     assert limit_changes.any_lifted(list(platform.limits), world) is is_lifted
 
 
+def test_a_stall_ends_when_limits_are_lifted() -> None:
+    """One that a person asked for may last for longer than the run."""
+    platform = Served(CONSTANT)
+    world = fake_world(platform=platform)
+    limit_changes.change("disk-2", {"stall_s": 600.0}, world)
+    EmulatedTier().lift(CONSTANT, platform.disks, world)
+    assert [limits["stall_s"] for limits in platform.limits.values()] == [0, 0]
+
+
 SHARE = SlowDisk("node-2", "share", 10.0, 60.0)
 TENFOLD = SlowDisk("node-2", "latency", 10.0, 60.0)
 STALLED = SlowDisk("node-2", "stall", 0.0, 5.0)
@@ -263,8 +273,6 @@ def test_the_disk_of_one_node_is_slow_and_as_declared_again(
     tier: Tier, slow: SlowDisk, enforced: dict[str, float]
 ) -> None:
     platform = Served(tier)
-    for limits in platform.limits.values():
-        limits["stall_s"] = 0.0
     world = fake_world(platform=platform)
     declared = {disk: dict(limits) for disk, limits in platform.limits.items()}
     told = EmulatedTier().slow(tier, platform.disks, slow, world)
