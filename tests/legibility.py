@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from tests import ROOT
+from tests.sources import MODULES, tree
 
-PACKAGE = ROOT / "orchestrator"
 RATCHET = ROOT / "tests/unit/legibility.tsv"
 # Names that say nothing of what they hold.
 PRONOUNS = frozenset(
@@ -67,20 +67,20 @@ def is_docstring(node: ast.AST) -> bool:
 
 def statements(node: ast.AST) -> int:
     """How many statements are within `node`, without docstrings and itself."""
-    return sum(
-        isinstance(inner, ast.stmt) and not is_docstring(inner)
-        for inner in ast.walk(node)
-        if inner is not node
-    )
+    return sum(_is_statement(inner) for inner in ast.walk(node) if inner is not node)
 
 
-def names_bound(node: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every name that is given a value within `node`, with its line."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            yield inner.id, inner.lineno
-        if isinstance(inner, ast.arg):
-            yield inner.arg, inner.lineno
+def _is_statement(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt) and not is_docstring(node)
+
+
+def _name_bound(node: ast.AST) -> str:
+    """The name that is given a value here; empty if none is."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    if isinstance(node, ast.arg):
+        return node.arg
+    return ""
 
 
 def _is_folded(node: ast.AST) -> bool:
@@ -121,14 +121,16 @@ def measured(trees: Sequence[ast.Module]) -> Legibility:
     packed = 0
     pronouns = 0
     local_names: list[int] = []
-    thousands = max(sum(statements(tree) for tree in trees), 1) / 1000
-    for tree in trees:
-        pronouns += sum(name in PRONOUNS for name, _ in names_bound(tree))
-        for node in ast.walk(tree):
+    count = 0
+    for module in trees:
+        for node in ast.walk(module):
+            count += _is_statement(node)
+            pronouns += _name_bound(node) in PRONOUNS
             folded += _is_folded(node)
             packed += _is_packed(node)
             if isinstance(node, ast.FunctionDef):
                 local_names.append(_local_names(node))
+    thousands = max(count, 1) / 1000
     return Legibility(
         folded=math.ceil(folded / thousands),
         packed=math.ceil(packed / thousands),
@@ -140,9 +142,9 @@ def measured(trees: Sequence[ast.Module]) -> Legibility:
 def by_folder() -> dict[str, Legibility]:
     """The figures of each folder of the package, by its path."""
     trees: dict[str, list[ast.Module]] = {}
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in MODULES:
         folder = file.parent.relative_to(ROOT).as_posix()
-        trees.setdefault(folder, []).append(ast.parse(file.read_text()))
+        trees.setdefault(folder, []).append(tree(file))
     return {folder: measured(modules) for folder, modules in trees.items()}
 
 

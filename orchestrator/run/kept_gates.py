@@ -5,6 +5,7 @@ the disk, the fio jobs, the machine with its memory, the disk on which its files
 unchanged, it holds for seven days. Real disks are always measured.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -58,6 +59,12 @@ class GatePlace:
         return f" on {self.machine.name}"
 
 
+@functools.cache
+def _form() -> TypeAdapter[Gate]:
+    """Made once: it takes longer than to read with it."""
+    return TypeAdapter(Gate)
+
+
 class KeptGates:
     """The gates that passed, in the cache of this computer."""
 
@@ -73,7 +80,7 @@ class KeptGates:
         if file is None or not file.is_file():
             return None
         try:
-            gate = TypeAdapter(Gate).validate_json(file.read_bytes())
+            gate = _form().validate_json(file.read_bytes())
         except ValidationError:
             return None  # written by another version: take it anew
         age_s = self._world.clock.now() - gate.taken_s

@@ -371,7 +371,7 @@ def names(modules_only: bool) -> Iterator[tuple[str, str]]:
         where = file.relative_to(PACKAGE).as_posix()
         yield where, file.parent.name if file.stem == "__init__" else file.stem
         for node in () if modules_only else nodes(file):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 yield where, node.name
 
 

@@ -74,10 +74,18 @@ class LastingConsole(Console):
         if self.as_json:
             # Read back from its text, so that passwords are looked for in all that is printed.
             fields = json.loads(json.dumps(content, default=_fields))
-            self.print_json(json.dumps(hidden_in(fields)))
+            self._show_json(hidden_in(fields))
             return
         for part in shown:
             self.print(part, soft_wrap=isinstance(part, str))
+
+    def _show_json(self, fields: Any) -> None:
+        if self.color_system is not None:
+            self.print_json(json.dumps(fields))
+            return
+        # The same without colours. rich would look for places of colours all the same, which takes
+        # most of the time of a long answer.
+        self.out(plain(json.dumps(fields, indent=2, ensure_ascii=False)))
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -6,6 +6,7 @@ but without any password, and who made it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator
@@ -135,11 +136,17 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
             content = json.loads(file.read_text(encoding="utf-8"))
             # A password was replaced by a mark when it was written: it would be taken for one.
             content["declared"]["hosts"]["options"].pop("password", None)
-            left = TypeAdapter(Leftover).validate_python(content)
+            left = _form().validate_python(content)
         except (OSError, *UNREADABLE):
             continue  # the note is not there, or of another release
         if left.declared.servers:  # else it says no place
             yield left
+
+
+@functools.cache
+def _form() -> TypeAdapter[Leftover]:
+    """Made once: it takes longer than to read with it."""
+    return TypeAdapter(Leftover)
 
 
 def _file(cache: Path, declared: Existing) -> Path:

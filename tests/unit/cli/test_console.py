@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import re
 from collections.abc import Callable
 
 import pytest
+from rich.highlighter import JSONHighlighter
 
+from orchestrator.cli.common import forms
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.progress import ConsoleProgress
+from tests.calls import calls_of
 
 
 class Gone(io.StringIO):
@@ -89,3 +93,38 @@ def test_neither_control_characters_nor_passwords_reach_the_console() -> None:
         assert line.endswith(
             r"a log said \x1b]0;owned\x07 of http://ann:***@host \u009b2J"
         )
+
+
+# ------------------------------------------------------------------ JSON
+
+ODD_TEXTS = {
+    "brackets": "[bold]no style[/bold]",
+    "colours": "\x1b[31mred\x1b[0m",
+    "letters": "größer, 😀, \x85 \u202e",
+    "a long line": "word " * 200,
+    "an address": "postgresql://u:hunter2hunter2@db/x",
+    "lists": [[], {}, [1, 2.5e-9, True, None], {"empty": ""}],
+}
+
+
+def test_json_for_a_program_is_that_for_a_terminal_without_colours() -> None:
+    shown = []
+    for terminal in (False, True):
+        file = io.StringIO()
+        console = LastingConsole(file=file, force_terminal=terminal, width=100_000)
+        console.form = forms.JSON
+        console.show(ODD_TEXTS)
+        shown.append(re.sub(r"\x1b\[[\d;]*m", "", file.getvalue()))
+    for_a_program, on_a_terminal = shown
+    assert for_a_program == on_a_terminal
+    told = json.loads(for_a_program)
+    assert told["brackets"] == ODD_TEXTS["brackets"]
+    assert "hunter2hunter2" not in for_a_program
+
+
+def test_no_colour_is_looked_for_where_none_is_shown() -> None:
+    """Colouring took most of the time of a long answer, also where a program reads it."""
+    console = LastingConsole(file=io.StringIO(), force_terminal=False)
+    console.form = forms.JSON
+    watched = {"colouring": JSONHighlighter.highlight}
+    assert calls_of(watched, lambda: console.show(ODD_TEXTS)) == {}

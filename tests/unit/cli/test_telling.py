@@ -21,9 +21,8 @@ from tests.campaigns import build_campaign
 from tests.campaigns import stored as store_campaign
 
 PROGRAM: Any = typer.main.get_command(main.program)
-IN_JSON = {
-    name for name, command in commands(PROGRAM) if "--output" in options(command)
-}
+COMMANDS = dict(commands(PROGRAM))
+IN_JSON = {name for name, command in COMMANDS.items() if "--output" in options(command)}
 # What each of those that need no database, disk or campaign of their own is called with.
 LISTINGS = {
     "list": (),
@@ -86,8 +85,7 @@ def test_json_is_read_by_a_program(
 
 def outputs(name: str) -> tuple[str, ...]:
     """The forms that a command takes; none if it shows nothing in forms."""
-    (command,) = (command for words, command in commands(PROGRAM) if words == name)
-    for parameter in command.params:
+    for parameter in COMMANDS[name].params:
         if parameter.name == "output":
             return get_args(parameter.type_descriptor.annotation)
     return ()
