@@ -53,7 +53,10 @@ def intervals(file: Path) -> pd.DataFrame:
         if not text.endswith("\n") or len(commas) > 1:
             raise ValueError("a line is not whole")
         table = pd.read_csv(io.StringIO(text))
-        table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
+        for name in INTERVAL_COLUMNS:
+            column = table[name]
+            if name != "phase":
+                column.to_numpy(dtype=float)
         return table
 
 
