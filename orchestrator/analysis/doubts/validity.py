@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator import tier
-from orchestrator.analysis.doubts import extension_records
+from orchestrator.analysis.doubts import extension_records, hand_changes
 from orchestrator.analysis.doubts.effects import excludes_the_run
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number
@@ -50,8 +50,9 @@ def _gate(record: Record) -> Doubts:
 
 
 def _limit_changes(record: Record) -> Doubts:
-    if record.facts.get("limit_changes"):
-        yield _limits_changed()
+    changes = hand_changes.in_words(record)
+    if changes:
+        yield _limits_changed(changes)
 
 
 def _totals(record: Record) -> Doubts:
@@ -83,10 +84,10 @@ def _gate_not_passed(tier_name: str, bad: str) -> Doubt:
     )
 
 
-def _limits_changed() -> Doubt:
+def _limits_changed(changes: str) -> Doubt:
     return excludes_the_run(
         "limits changed",
-        "the disk's limits were changed during this run: its figures are not the tier's",
+        f"a person set {changes}: its figures are not the tier's",
         advice="use it to see what the limit does, not to compare tiers",
     )
 

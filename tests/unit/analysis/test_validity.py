@@ -69,6 +69,48 @@ def without(campaign: Results, number: int) -> Results:
     return replace(campaign, runs=runs)
 
 
+def changed_by_hand(*changes: dict[str, object]) -> str:
+    """What is said of a run whose limits were changed; its window begins at 100 s."""
+    campaign = campaign_with(with_facts(limit_changes=list(changes)), 1)
+    (record,) = [run.record for run in campaign.runs if run.record.run.number == 1]
+    window = record.phase("measure")
+    assert window is not None
+    window = replace(window, start_s=100.0)
+    (doubt,) = validity.excluding(replace(record, phases=(window,)))
+    return doubt.text
+
+
+def test_what_a_person_changed_is_told_with_its_time() -> None:
+    slow = {"time_s": 112.0, "disk": "cafe-disk-node-3", "set": {"iops": 100.0}}
+    assert changed_by_hand(slow) == (
+        "a person set node-3 to iops=100 12 s after the window began: its figures are not the "
+        "tier's"
+    )
+    warm_up = {**slow, "time_s": 95.0, "set": {"iops": 5.0, "stall_s": 2.0}}
+    text = "node-3 to iops=5 and stall_s=2 5 s before the window began"
+    assert text in changed_by_hand(warm_up)
+
+
+def test_one_command_for_all_disks_is_told_once_and_many_are_counted() -> None:
+    def set_at(time_s: float, iops: float, node: int) -> dict[str, object]:
+        disk = f"cafe-disk-node-{node}"
+        return {"time_s": time_s, "disk": disk, "set": {"iops": iops}}
+
+    changes = [set_at(110.0 + node / 10, 50.0, node) for node in (1, 2, 3)]
+    changes += [set_at(120.0, 80.0, 1), set_at(130.0, 90.0, 1), set_at(140.0, 80.0, 1)]
+    text = changed_by_hand(*changes)
+    assert text.startswith(
+        "a person set node-1, node-2 and node-3 to iops=50 10.1 s after the window began, "
+        "node-1 to iops=80 20 s after the window began and 2 more changes"
+    )
+
+
+def test_a_change_whose_line_was_cut_is_told_too() -> None:
+    assert "a person set limits of which no record is left" in changed_by_hand(
+        {"cut": '{"time_s": 1'}
+    )
+
+
 def test_every_excluding_doubt_is_tried_here_and_documented() -> None:
     assert tuple(BROKEN) == EXCLUDING
     rows = table_below("METHOD.md", "Which runs count", "a run is left out by")

@@ -25,7 +25,9 @@ RECORD = "runs/01-premium-insert-r1/record.json"
 
 # Sentences of today → as the stored verdict has them.
 REWORDED = {
-    "limits were changed during this run": "limits were changed while this ran",
+    "a person set limits of which no record is left": (
+        "the disk's limits were changed while this ran"
+    ),
     "so writes look alike on all tiers": "so tiers look alike in writing",
 }
 LOCKS_UNKNOWN = " What sessions waited for was not sampled, so it may be locks."
