@@ -19,7 +19,7 @@ from orchestrator.facts import (
 )
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import shortened
+from orchestrator.units import attributed, shortened
 
 ClientPlace = Literal["outside", "beside"]
 Stage = Literal["nothing", "disk", "network", "commit"]
@@ -217,9 +217,7 @@ class Note:
     profile: str | None = None
 
     def __str__(self) -> str:
-        if self.profile:
-            return f"{self.profile}: {self.text}"
-        return self.text
+        return attributed(self.text, self.profile)
 
 
 @dataclass(frozen=True)
@@ -297,10 +295,6 @@ class Plan:
 # ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-NODE_EXPORTER = "node-exporter"
-DISK_DEVICE = "disk-device"
-PRESSURE = "node-exporter-pressure"
-DISK_ACCOUNT = "disk-account"
 
 
 @dataclass(frozen=True)
@@ -461,6 +455,11 @@ class Doubt:
     run: int | None = None
     # The effect of a doubt that does not say it is the strictest: unknown doubts must not pass.
     effect: DoubtEffect = "excludes"
+    # The profile that a doubt about the campaign is about, if it is about one.
+    profile: str | None = None
+
+    def __str__(self) -> str:
+        return attributed(self.text, self.profile)
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,13 @@ def shortened(name: str, most_bytes: int) -> str:
     return name.encode()[:most_bytes].decode(errors="ignore")
 
 
+def attributed(text: str, name: str | None) -> str:
+    """`premium: text`; the text alone where it is about nothing in particular."""
+    if name:
+        return f"{name}: {text}"
+    return text
+
+
 def counted(number: int, noun: str) -> str:
     """`1 run`, `2 runs`."""
     if number == 1:

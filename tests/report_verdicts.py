@@ -339,7 +339,10 @@ def _doubts() -> tuple[Doubt, ...]:
             "the disks of premium, premium-v2, ultra are emulated on this machine",
             "for absolute figures run on the provider's disks (`enforcement: mounted`)",
         ),
-        *(Doubt("fewer nodes", str(note), fewer) for note in _NOTES),
+        *(
+            Doubt("fewer nodes", note.text, fewer, profile=note.profile)
+            for note in _NOTES
+        ),
         Doubt(
             "unsteady throughput",
             "throughput fell by 7 % over the measured window",

@@ -6,7 +6,7 @@ from collections.abc import (
     Iterable,
 )
 
-from orchestrator import model, units
+from orchestrator import counter_sources, units
 from orchestrator.model import (
     Node,
 )
@@ -22,7 +22,7 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
 
 
 def _disk(node: Node) -> tuple[str, ...]:
-    device = node.device or node.sources.get(model.DISK_DEVICE)
+    device = node.device or node.sources.get(counter_sources.DISK_DEVICE)
     if device:
         return (place(node), device)
     # Three parts, so that it is no disk of any place.
@@ -31,4 +31,4 @@ def _disk(node: Node) -> tuple[str, ...]:
 
 def place(node: Node) -> str:
     """Its machine, or what counts for it: devices of one name in one place are one disk."""
-    return node.sources.get(model.NODE_EXPORTER) or node.machine
+    return node.sources.get(counter_sources.NODE_EXPORTER) or node.machine

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
+from orchestrator.counter_sources import DISK_ACCOUNT
 from orchestrator.design.node_disks import DISK_SERVER, WAL_DISK
 from orchestrator.kernel import containers
-from orchestrator.model import DISK_ACCOUNT, Sample
+from orchestrator.model import Sample
 
 _NANOSECOND = 1e-9
 _NUMBERS = 4

@@ -16,8 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Metric
 
 from orchestrator.collectors.common import local
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
+from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
 
 # These parts of the page are enough: all of it is hundreds of kilobytes.

@@ -8,7 +8,8 @@ import numpy as np
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.counters.counter_series import Key, SampledSeries
 from orchestrator.analysis.telemetry.use import disk_seconds
-from orchestrator.model import DISK_DEVICE, Node, Sample
+from orchestrator.counter_sources import DISK_DEVICE
+from orchestrator.model import Node, Sample
 from orchestrator.run.live_state import DiskAtCap
 from orchestrator.tier import Tier
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator import errors, parts, powers
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
+from orchestrator.model import Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, parquet

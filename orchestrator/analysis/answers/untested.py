@@ -37,7 +37,7 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
         kind = OF_DOUBTS.get(doubt.kind)
         # Doubts about single runs stand with their figures.
         if doubt.run is None and kind is not None:
-            yield Untested(kind, doubt.text, doubt.advice)
+            yield Untested(kind, str(doubt), doubt.advice)
     for note in campaign.plan.notes:
         kind = OF_NOTES.get(note.kind)
         if kind is not None:

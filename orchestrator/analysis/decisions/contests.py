@@ -100,7 +100,7 @@ class Contest:
         however often they are repeated as they were; or an empty text."""
         doubt = self.flattered(candidate)
         if doubt:
-            return f"{doubt.text} ({doubt.kind}): {doubt.advice}"
+            return f"{doubt} ({doubt.kind}): {doubt.advice}"
         # An SLO asks nothing of the other tiers.
         if self.rules.slo:
             return ""

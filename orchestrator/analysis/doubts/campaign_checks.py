@@ -7,7 +7,7 @@ from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
 from orchestrator.design import enforcement, latency_quantiles, rehearsal
-from orchestrator.model import Doubt, Profile
+from orchestrator.model import Doubt, Note, Profile
 from orchestrator.tier import DiskKind
 from orchestrator.units import gathered
 
@@ -87,13 +87,13 @@ def vm_caps(campaign: Results) -> Doubts:
 def said_beforehand(campaign: Results) -> Doubts:
     for note in campaign.plan.notes:
         if note.kind == "fewer nodes":
-            yield _fewer_nodes(str(note))
+            yield _fewer_nodes(note)
         elif note.kind == "nodes as asked":
-            yield _nodes_as_asked(str(note))
+            yield _nodes_as_asked(note)
         elif note.kind == "one disk of several":
-            yield _one_disk_of_several(str(note))
+            yield _one_disk_of_several(note)
         elif note.kind == "gone on despite":
-            yield _gone_on_despite(str(note))
+            yield _gone_on_despite(note.text)
         elif note.kind == "published figures":
             yield _published_figures(note.text)
 
@@ -182,33 +182,37 @@ def _unlike_disks(text: str) -> Doubt:
 def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
     return is_only_told(
         "VM caps the disk",
-        f"{profile}: {cap}",
+        cap,
         advice="take a larger VM or a smaller disk: the VM cannot use what is bought above "
         "its cap",
+        profile=profile,
     )
 
 
-def _fewer_nodes(note: str) -> Doubt:
+def _fewer_nodes(note: Note) -> Doubt:
     return limits_the_answer(
         "fewer nodes",
-        note,
+        note.text,
         advice="run on a machine with two cores per node, or set --nodes to start them here",
+        profile=note.profile,
     )
 
 
-def _nodes_as_asked(note: str) -> Doubt:
+def _nodes_as_asked(note: Note) -> Doubt:
     return limits_the_answer(
         "fewer nodes",
-        note,
+        note.text,
         advice="leave --nodes out on a machine with two cores per node",
+        profile=note.profile,
     )
 
 
-def _one_disk_of_several(note: str) -> Doubt:
+def _one_disk_of_several(note: Note) -> Doubt:
     return is_only_told(
         "one disk of several",
-        note,
+        note.text,
         advice="give each disk a profile of its own (`path`) and compare them",
+        profile=note.profile,
     )
 
 

@@ -27,14 +27,22 @@ def forbids_a_conclusion(
 
 
 def limits_the_answer(
-    kind: DoubtKind, text: str, advice: str, run: int | None = None
+    kind: DoubtKind,
+    text: str,
+    advice: str,
+    run: int | None = None,
+    profile: str | None = None,
 ) -> Doubt:
     """The figures hold, but for less than a buyer may think: the answer's sentence says it."""
-    return Doubt(kind, text, advice, run, "limits")
+    return Doubt(kind, text, advice, run, "limits", profile)
 
 
 def is_only_told(
-    kind: DoubtKind, text: str, advice: str, run: int | None = None
+    kind: DoubtKind,
+    text: str,
+    advice: str,
+    run: int | None = None,
+    profile: str | None = None,
 ) -> Doubt:
     """It stands with the figures: it widens intervals, or tells of their measurement."""
-    return Doubt(kind, text, advice, run, "told")
+    return Doubt(kind, text, advice, run, "told", profile)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from orchestrator import model
+from orchestrator import counter_sources
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
@@ -74,7 +74,9 @@ def _log_bytes_per_s(run: RunData) -> float | None:
 
 def _nodes_of_log(run: RunData) -> list[Node]:
     """The nodes whose data device is known. Of PostgreSQL it is the first, whose log is read."""
-    nodes = [node for node in run.record.nodes if model.DISK_DEVICE in node.sources]
+    nodes = [
+        node for node in run.record.nodes if counter_sources.DISK_DEVICE in node.sources
+    ]
     if results.database(run.record).more.get("flavour") == "postgresql":
         return nodes[:1]
     return nodes

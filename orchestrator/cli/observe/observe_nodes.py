@@ -9,10 +9,11 @@ from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.common.teardown import sweeping
 from orchestrator.cli.measure import platform_choice
 from orchestrator.cli.observe.observe_options import Read
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UsageError, require_none
 from orchestrator.guards import GuardBeats
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Profile
+from orchestrator.model import Node, Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.local_machine import LocalMachine

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.databases.existing import servers
 from orchestrator.databases.existing.declaration import (
     POSTGRESQL,
@@ -13,12 +14,7 @@ from orchestrator.databases.existing.declaration import (
 )
 from orchestrator.databases.existing.probe import Host, Observation
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import (
-    DISK_DEVICE,
-    NODE_EXPORTER,
-    PRESSURE,
-    Node,
-)
+from orchestrator.model import Node
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts
 

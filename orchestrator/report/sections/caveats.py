@@ -12,19 +12,10 @@ from orchestrator.analysis.answers.untested import (
     OF_NOTES,
     is_stand_in,
 )
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.design import slow_disks
 from orchestrator.facts import DatabaseFacts, NoteKind
-from orchestrator.model import (
-    DISK_DEVICE,
-    NODE_EXPORTER,
-    PRESSURE,
-    STORE,
-    Doubt,
-    Node,
-    Note,
-    Profile,
-    Record,
-)
+from orchestrator.model import STORE, Doubt, Node, Note, Profile, Record
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
@@ -121,7 +112,7 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
         if doubt.run is None:
             by_kind.setdefault(doubt.kind, []).append(doubt)
     for kind, doubts in by_kind.items():
-        text = _shared(index, [doubt.text for doubt in doubts])
+        text = _shared(index, doubts)
         # Doubts of a kind may share their advice, which is given once.
         advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
         is_in_brief = kind in OF_DOUBTS or kind in _IN_BRIEF
@@ -146,7 +137,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
         if note.kind in results.ABOUT_FILES or _is_said_elsewhere(note, doubted):
             continue
         label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
-        text = _shared(index, [str(note)])
+        text = _shared(index, [note])
         yield Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
 
 
@@ -168,29 +159,21 @@ def _is_said_elsewhere(note: Note, doubted: set[str]) -> bool:
     return note.kind in doubted
 
 
-def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
-    """Texts of the form `<tier>: …` that say the same are said once, for all their tiers."""
+def _shared(index: ReportIndex, remarks: Iterable[Doubt | Note]) -> str:
+    """What they say, and what is said of several tiers once for all of these."""
+    tiers_by_text: dict[str, list[str]] = {}
+    for remark in remarks:
+        tiers = tiers_by_text.setdefault(remark.text, [])
+        if remark.profile:
+            tiers.append(remark.profile)
     sentences: list[str] = []
-    for text, tiers in _tiers_by_text(index, texts).items():
+    for text, tiers in tiers_by_text.items():
         if tiers:
             # The name of a tier keeps its letters: `Premium` would be another tier.
             sentences.append(closed(f"{listed(tiers)}: {text}"))
         else:
             sentences.append(index.opening(text))
     return some(sentences)
-
-
-def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[str]]:
-    """Text without its tier → the tiers that it is about; empty if the text names no tier."""
-    tiers_of: dict[str, list[str]] = {}
-    for text in texts:
-        name, colon, rest = text.partition(": ")
-        # A colon stands in other sentences too: only a tier's name in front of it counts.
-        if colon and name in index.tiers:
-            tiers_of.setdefault(rest, []).append(name)
-        else:
-            tiers_of.setdefault(text, [])
-    return tiers_of
 
 
 # ------------------------------------------------------------------ nodes

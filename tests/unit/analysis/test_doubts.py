@@ -78,14 +78,14 @@ def test_disks_held_to_their_limits_in_different_ways() -> None:
 def test_a_vm_below_its_disk() -> None:
     cap = "IOPS: the VM lets through 12,800 of the 20,000 that the disks could give"
     campaign = with_tier(small(), vm_caps=(VmCap("IOPS", cap),))
-    assert the("VM caps the disk", campaign).text == f"premium: {cap}"
+    assert str(the("VM caps the disk", campaign)) == f"premium: {cap}"
     assert "a larger VM" in the("VM caps the disk", campaign).advice
 
 
 def test_fewer_nodes_than_declared() -> None:
     text = "1 database node instead of the profile's 3 (this machine has 2 cores)"
     note = Note("fewer nodes", text, "premium")
-    assert the("fewer nodes", small(notes=(note,))).text == f"premium: {text}"
+    assert str(the("fewer nodes", small(notes=(note,)))) == f"premium: {text}"
     assert "set --nodes" in the("fewer nodes", small(notes=(note,))).advice
     asked = replace(note, kind="nodes as asked")
     assert "leave --nodes out" in the("fewer nodes", small(notes=(asked,))).advice

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.collectors.disk_account import DiskAccountCollector
-from orchestrator.model import DISK_ACCOUNT, Node
+from orchestrator.counter_sources import DISK_ACCOUNT
+from orchestrator.model import Node
 from orchestrator.platforms.common.local_machine import LocalMachine
 from tests.agents import Agents
 

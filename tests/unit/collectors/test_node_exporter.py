@@ -8,9 +8,10 @@ from contextlib import closing
 import pytest
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.databases.existing import disks
 from orchestrator.databases.existing.disks import device_of, processors
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sample
+from orchestrator.model import Node, Sample
 from tests import ROOT
 from tests.pages import Server
 

@@ -18,16 +18,8 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.use import all_nodes, node_use
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.model import (
-    DISK_DEVICE,
-    NODE_EXPORTER,
-    Node,
-    NodeSize,
-    Phase,
-    Profile,
-    Record,
-    Sample,
-)
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
+from orchestrator.model import Node, NodeSize, Phase, Profile, Record, Sample
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from orchestrator.tier import Gate

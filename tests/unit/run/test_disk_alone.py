@@ -141,7 +141,7 @@ def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:
     (doubt,) = [
         doubt for doubt in verdict.doubts if doubt.kind == "one disk of several"
     ]
-    assert doubt.text == "slow: measures the disk of node-1's data"
+    assert str(doubt) == "slow: measures the disk of node-1's data"
     text = concluding.write_report(campaign, verdict, tmp_path).markdown.read_text(
         encoding="utf-8"
     )

@@ -16,10 +16,11 @@ from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.drawn_seconds import refusals
 from orchestrator.collectors import of_disks as of_disks_alone
 from orchestrator.collectors.node_exporter import NodeExporterCollector
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.model import Node, Sample
 from orchestrator.parts import Collector
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine

@@ -16,7 +16,8 @@ import pytest
 
 from orchestrator.collectors import node_exporter
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.model import NODE_EXPORTER, Node
+from orchestrator.counter_sources import NODE_EXPORTER
+from orchestrator.model import Node
 from orchestrator.system import http_client
 from tests import ROOT
 

@@ -17,9 +17,10 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapName
+from orchestrator.counter_sources import DISK_DEVICE
 from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.facts import group
-from orchestrator.model import DISK_DEVICE, Node, Record
+from orchestrator.model import Node, Record
 from orchestrator.tier import Burst, Limits, MachineLimits, Tier
 
 # Share of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.

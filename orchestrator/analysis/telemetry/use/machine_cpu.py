@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import node_values
 from orchestrator.analysis.telemetry.use.node_values import largest
-from orchestrator.model import NODE_EXPORTER, Node
+from orchestrator.counter_sources import NODE_EXPORTER
+from orchestrator.model import Node
 
 CPU_PCT = 85.0  # share of what a node may use
 # Share of a link's rate: 4 % of full frames are headers that the kernel does not count.

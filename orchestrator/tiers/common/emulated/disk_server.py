@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.counter_sources import DISK_ACCOUNT
 from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.errors import (
     GateError,
@@ -21,7 +22,7 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.model import DISK_ACCOUNT, Node, Volume
+from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down

@@ -1,0 +1,34 @@
+"""Stamps: what is said of several tiers is said once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Doubt
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import caveats
+from tests.campaigns import build_campaign
+
+CAMPAIGN = build_campaign(workloads=["insert"], frames=False)
+VERDICT = judge(CAMPAIGN)
+
+
+def stamp_of(*doubts: Doubt) -> str:
+    index = ReportIndex(CAMPAIGN, replace(VERDICT, doubts=doubts))
+    texts = {stamp.label: stamp.text for stamp in caveats.stamps(index)}
+    return texts["VM caps the disk"]
+
+
+def capped(profile: str | None, text: str) -> Doubt:
+    return Doubt("VM caps the disk", text, "take a larger one", profile=profile)
+
+
+def test_what_holds_for_several_tiers_is_said_once() -> None:
+    doubts = capped("premium", "less than bought"), capped("ultra", "less than bought")
+    assert stamp_of(*doubts) == "premium and ultra: less than bought."
+
+
+def test_a_tier_s_name_in_a_text_is_no_field() -> None:
+    doubts = capped(None, "premium: a word"), capped("ultra", "a word")
+    assert stamp_of(*doubts) == "premium: a word. ultra: a word."
