@@ -58,7 +58,7 @@ REFUSALS = (
         tiers=("storage-class",),
         choices=(LOG, BOTH),
         why="tierbench claims one volume for each node",
-        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
+        words="tier.wal: belongs to `enforcement: emulated`, `mounted` or `existing`",
     ),
     Refusal(
         tiers=("storage-class",),
@@ -67,16 +67,10 @@ REFUSALS = (
         words="tier.count: belongs to `enforcement: emulated`, `mounted` or `existing`",
     ),
     Refusal(
-        tiers=("existing",),
-        choices=(LOG, BOTH),
-        why="a profile declares one disk of each node, though counters of a WAL's disk are read",
-        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
-    ),
-    Refusal(
         tiers=("none",),
         choices=(LOG, BOTH),
         why="nothing is declared of this machine's own disk",
-        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
+        words="tier.wal: belongs to `enforcement: emulated`, `mounted` or `existing`",
     ),
     Refusal(
         tiers=("none",),

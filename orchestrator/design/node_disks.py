@@ -31,7 +31,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             "both"
         )
         yield "disks", what
-    if tier.wal and disk.is_real and not disk.of_nodes:
+    if tier.wal and isinstance(disk, RealDisks) and not disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
     if tier.wal and tier.shared:
         what = "counts the disks of data alone: leave it out, or `wal`"
@@ -168,12 +168,20 @@ def gated(tier: Tier) -> int:
 
 def has_logs(tier: Tier) -> bool:
     """Whether some node has a disk for its WAL alone."""
-    return is_made_for_logs(tier) or bool(log_disks(tier))
+    return has_unnamed_logs(tier) or bool(log_disks(tier))
 
 
 def is_made_for_logs(tier: Tier) -> bool:
-    """Whether each node has such a disk that is made here, and that no profile names."""
+    """Whether each node has such a disk that is made here."""
     return tier.wal is not None and not tier.disk.is_real
+
+
+def has_unnamed_logs(tier: Tier) -> bool:
+    """Whether each node has such a disk, and no profile says where.
+
+    It is made here, or others have it in the cluster that they run.
+    """
+    return tier.wal is not None and not isinstance(tier.disk, RealDisks)
 
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:

@@ -19,7 +19,7 @@ def bought_disks(profile: Profile) -> int:
 def log_disks_to_buy(profile: Profile) -> int:
     """How many disks for WAL are bought: for each node as many as measured nodes have."""
     cluster = profile.cluster
-    if node_disks.is_made_for_logs(profile.tier):
+    if node_disks.has_unnamed_logs(profile.tier):
         return cluster.nodes_to_buy
     measured = len(node_disks.log_disks(profile.tier))
     # Fewer nodes may be measured than are bought.

@@ -45,7 +45,7 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "mount_options": ("mounted",),
     "allow_root_disk": ("mounted",),
     "cloud": ("mounted",),
-    "wal": ("emulated", "mounted"),
+    "wal": ("emulated", "mounted", "existing"),
     "snapshots": ("mounted", "storage-class"),
     "count": ("emulated", "mounted", "existing"),
     "shared_limit": ("emulated",),

@@ -5,7 +5,7 @@ from statistics import median
 
 from orchestrator import counter_sources
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts.effects import limits_the_answer
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters.counter_names import (
@@ -15,7 +15,7 @@ from orchestrator.analysis.telemetry.counters.counter_names import (
 from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
-from orchestrator.model import Doubt, Node
+from orchestrator.model import NODE_EXPORTER, Doubt, Node
 from orchestrator.units import format_bytes, listed
 
 APART_PCT = 2.0  # share of the payload, of which all is written
@@ -37,6 +37,28 @@ def not_counted(run: RunData, _: Totals) -> Doubts:
     for node, what in by_node.items():
         yield _disks_not_counted(node, what)
     yield from _log_elsewhere(run)
+    yield from _log_unlike_declared(run)
+
+
+def _log_unlike_declared(run: RunData) -> Doubts:
+    """Disks of the WAL of a cluster that others run, held against what its profile declares."""
+    tier = run.record.profile.tier
+    # Of tiers of other kinds the flow itself makes or refuses them.
+    if tier.disk.kind != "existing":
+        return
+    without: list[str] = []
+    log_disks: list[str] = []
+    for node in run.record.nodes:
+        if node.role != "database" or NODE_EXPORTER not in node.sources:
+            continue
+        if node.wal_device is None:
+            without.append(node.name)
+        else:
+            log_disks.append(f"{node.name}'s {node.wal_device}")
+    if tier.wal is not None and without:
+        yield _no_wal_disk_found(without)
+    if tier.wal is None and log_disks:
+        yield _wal_disks_without_limits(log_disks)
 
 
 def _log_elsewhere(run: RunData) -> Doubts:
@@ -142,6 +164,24 @@ def _disks_not_counted(node: str, what: str) -> Doubt:
         "disks not counted",
         f"{node}: {what}. {_INCOMPLETE}",
         advice=_NAME_THE_DEVICE,
+    )
+
+
+def _no_wal_disk_found(nodes: Sequence[str]) -> Doubt:
+    return limits_the_answer(
+        "disks not counted",
+        f"{listed(nodes)}: no disk was found that holds only the WAL, though the profile declares "
+        "one (`wal`). Its limits are held against nothing",
+        advice="name it in `existing.wal_devices`, or leave `wal` out",
+    )
+
+
+def _wal_disks_without_limits(disks: Sequence[str]) -> Doubt:
+    return is_only_told(
+        "disks not counted",
+        f"the profile declares no limits of {listed(disks)}, which were found to hold only WAL. "
+        "Their counters are kept, and no cap of theirs can be named",
+        advice="give the tier a `wal`, such as `wal: azure/P10`",
     )
 
 

@@ -5,7 +5,7 @@ Pure, except that the password is read each time it is needed, and never stored.
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -27,7 +27,8 @@ FLAVOURS = (YUGABYTEDB, POSTGRESQL)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # PostgreSQL cuts names at 63 bytes
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
 _PAGES = ("masters", "tservers", "ysql", "node_exporters")
-_LISTS = (*_PAGES, "devices")
+_DEVICES = ("devices", "wal_devices")
+_LISTS = (*_PAGES, *_DEVICES)
 _TLS_FILES = ("tls_root", "tls_certificate", "tls_key")
 _VERIFIED = ("verify-full", "verify-ca")
 
@@ -53,6 +54,7 @@ class Existing:
     ysql: tuple[str, ...] = ()
     node_exporters: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
+    wal_devices: tuple[str, ...] = ()
     data_path: str | None = None
     may_drop: str | None = None
     save: str | None = None
@@ -161,8 +163,10 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         )
     yield from _mistakes_of_names(declared)
     yield from _mistakes_of_pages(declared)
-    if declared.devices and len(declared.devices) not in (1, hosts):
-        yield _mistake("devices", "write one for all hosts, or one for each")
+    for key in _DEVICES:
+        names: tuple[str, ...] = getattr(declared, key)
+        if names and len(names) not in (1, hosts):
+            yield _mistake(key, "write one for all hosts, or one for each")
     if bool(declared.save) != bool(declared.restore):
         yield _mistake("restore", "belongs together with `save`: give both or none")
     if declared.may_drop not in (None, declared.database):
@@ -313,12 +317,21 @@ def password(declared: Existing, server: Server) -> str:
 
 
 def device(declared: Existing, number: int) -> str | None:
-    """The declared device of host `number` (from 0)."""
-    if not declared.devices:
+    """The declared device of the data of host `number` (from 0)."""
+    return _of_host(declared.devices, number)
+
+
+def wal_device(declared: Existing, number: int) -> str | None:
+    """The declared device that holds only the WAL of host `number` (from 0)."""
+    return _of_host(declared.wal_devices, number)
+
+
+def _of_host(devices: Sequence[str], number: int) -> str | None:
+    if not devices:
         return None
-    if len(declared.devices) == 1:  # one device name for all hosts
-        return declared.devices[0]
-    return declared.devices[number]
+    if len(devices) == 1:  # one device name for all hosts
+        return devices[0]
+    return devices[number]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -356,6 +369,7 @@ def disk_places(profile: Profile) -> tuple[str, ...]:
         declared.where,
         " ".join(declared.node_exporters),
         " ".join(declared.devices),
+        " ".join(declared.wal_devices),
         repr(profile.placing),
         str(profile.platform),
     )

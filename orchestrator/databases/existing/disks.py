@@ -170,10 +170,13 @@ def of_host(
     counted = data
     if device:
         counted = (device,)
+    log_device = declaration.wal_device(declared, number)
     if not counted:
-        return HostDisks()
+        return HostDisks(wal=log_device)
     # A log on the disk of the data is counted with these.
     wal = [name for name in logs if name not in (*data, *counted)]
+    if log_device:
+        wal = [log_device]
     not_counted = "; ".join(_not_counted(device, disk_of, data, wal))
     # All directories within a container seem to be below the machine's `/`.
     on_root = not device and device_of(page, "/") in data

@@ -27,7 +27,7 @@ from orchestrator.tiers import tier_mechanisms
 from tests.campaign_tables import held
 from tests.campaigns import build_campaign, with_tier
 from tests.doubted import phrases
-from tests.tiers import changed
+from tests.tiers import a_tier, changed
 
 
 def attached(profile: Profile, **cluster: Any) -> Profile:
@@ -376,3 +376,46 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
         return {name for name in values.sampled() if "of_cap" in name}
 
     assert "iops_of_cap_pct" in shares("nvme1n1") and shares("nvme1n1 nvme2n1") == set()
+
+
+NAMES = ("n1", "n2")
+
+
+@pytest.mark.parametrize(
+    ("is_declared", "found", "words"),
+    [
+        (True, ("sdb", "sdb"), []),
+        (False, (None, None), []),
+        (True, ("sdb", None), ["n2: no disk was found that holds only the WAL"]),
+        (False, ("sdb", None), ["the profile declares no limits of n1's sdb"]),
+    ],
+)
+def test_what_is_found_of_a_wal_s_disk_is_held_against_the_profile(
+    is_declared: bool, found: tuple[str | None, ...], words: list[str]
+) -> None:
+    """It is told, and refuses nothing: what was found is inferred."""
+
+    def change(record: Record) -> Record:
+        nodes = []
+        for name, device in zip(NAMES, found, strict=True):
+            sources = {NODE_EXPORTER: "http://n"}
+            nodes.append(Node(name, "database", sources=sources, wal_device=device))
+        profile = attached(record.profile)
+        if is_declared:
+            tier = replace(profile.tier, wal=profile.tier)
+            profile = replace(profile, tier=tier)
+        return replace(record, profile=profile, nodes=tuple(nodes))
+
+    (run,) = one_cell(change).runs
+    texts = [doubt.text for doubt in not_counted(run, all_nodes.Totals())]
+    assert len(texts) == len(words)
+    for text, begin in zip(texts, words, strict=True):
+        assert text.startswith(begin)
+
+
+def test_the_page_shows_what_is_declared_of_a_wal_s_disk(tmp_path: Path) -> None:
+    finished = theirs(nodes=1, replication_factor=1)
+    log = a_tier("log", "A log", "existing", 900, 50_000_000)
+    finished = with_tier(finished, wal=log)
+    paths = concluding.write_report(finished, judge(finished), tmp_path)
+    assert "for WAL: not enforced" in paths.markdown.read_text()

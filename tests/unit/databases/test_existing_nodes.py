@@ -165,6 +165,11 @@ def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
          disks.HostDisks(("sdb",), None, "nvme1n1 and sdb hold its data, and only sdb counts")),
         ({"devices": "sdz"}, disks.Places(), disks.HostDisks(("sdz",))),
         ({}, disks.Places(("/tank",)), disks.HostDisks()),
+        ({"wal_devices": "dm-0"}, disks.Places(("/mnt/d1",), ("/mnt/d1",)),
+         disks.HostDisks(("sdb",), "dm-0")),
+        ({"devices": "sdb", "wal_devices": "vdc"}, disks.Places(),
+         disks.HostDisks(("sdb",), "vdc")),
+        ({"wal_devices": "vdc"}, disks.Places(), disks.HostDisks((), "vdc")),
     ],
 )  # fmt: skip
 def test_all_directories_count_or_are_doubted(

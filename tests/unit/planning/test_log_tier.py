@@ -94,7 +94,36 @@ def test_a_log_tier_that_cannot_be(
 def test_a_volume_that_is_one_has_no_log_tier(enforcement: str) -> None:
     with pytest.raises(UsageError) as refused:
         emulated(f"{{type: azure/P15, enforcement: {enforcement}, wal: azure/P30}}")
-    assert "`enforcement: emulated` or `mounted`" in str(refused.value.mistakes)
+    assert "`enforcement: emulated`, `mounted` or `existing`" in str(
+        refused.value.mistakes
+    )
+
+
+THEIRS = """
+database: existing
+nodes: 3
+replication_factor: 3
+vm: azure/Standard_D8s_v5
+existing: {hosts: "a b c", user: bench, tls: off}
+"""
+
+
+def test_a_cluster_that_others_run_has_a_disk_for_the_log_of_each_node() -> None:
+    """Where they are nobody says: the disks are found, or named in `existing`."""
+    fitted = emulated(
+        "{type: azure/P15, enforcement: existing, wal: azure/P30}", THEIRS
+    )
+    data = fitted.tier
+    log = data.wal
+    assert log is not None and log.limits.iops == 5_000
+    assert (data.disk.kind, log.disk.kind) == ("existing", "existing")
+    assert purchase_prices.bought_disks(fitted) == 6
+    assert data.price is not None and log.price is not None
+    both = data.price.monthly + log.price.monthly
+    assert purchase_prices.disks_monthly(fitted) == pytest.approx(3 * both)
+    # Both lead through the one machine, whose 290 MB/s are less than 125 and 200.
+    assert data.machine is not None
+    assert data.machine.limits == Limits(bytes_per_s=290_000_000)
 
 
 def emulated(tier: str, cluster: str = CLUSTER) -> Profile:
