@@ -5,6 +5,7 @@ A row or a VM is looked up by its name.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from orchestrator.errors import Mistake
@@ -49,9 +50,10 @@ class Catalog:
         """The type of that name, or that has a fixed size of that name. Raises UsageError."""
         if name in self.types:
             return NamedType(name, self.types[name], None)
-        for full_name, kind in self.types.items():
-            if name in self._sizes(full_name):
-                return NamedType(full_name, kind, name.partition("/")[2])
+        full_name = self._types_by_size.get(name)
+        if full_name is not None:
+            _, _, size_name = name.partition("/")
+            return NamedType(full_name, self.types[full_name], size_name)
         raise refused([unknown_name(where, "tier", name, self.names, _TIERS)])
 
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
@@ -77,6 +79,15 @@ class Catalog:
         if provider == other_provider:
             return False
         return bool(self.vms_of(provider) and self.vms_of(other_provider))
+
+    @cached_property
+    def _types_by_size(self) -> Mapping[str, str]:
+        """Full name of a fixed size → that of its type. Looked up for every row that is priced."""
+        types: dict[str, str] = {}
+        for full_name in self.types:
+            for size in self._sizes(full_name):
+                types.setdefault(size, full_name)
+        return types
 
     def _sizes(self, full_name: str) -> tuple[str, ...]:
         """Full names of its fixed sizes."""

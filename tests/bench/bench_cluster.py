@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats as distributions
 
 from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
@@ -201,6 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{pct * float(value):.1f}" for value in (*worst, *mean)
             )
             print(f"| {truth} | {n} | {figures} |", flush=True)
+    # It takes half a second to import, and tests use other parts of this module.
+    from scipy import stats as distributions
+
     most = int(distributions.binom.ppf(1 - 0.05 / len(wrong), asked.campaigns, 0.05))
     print(
         f"\nA true 5 % may seem {pct * most:.1f} % in the worst of {len(wrong)} cells."

@@ -34,7 +34,6 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-from scipy import stats as distributions
 
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Decision, Delta
@@ -308,6 +307,9 @@ def _judged(delta: Delta, truth: Truth) -> str:
 
 def bound(campaigns: int, chance: float) -> int:
     """The most wrong ones that a rate of 5 % makes likely."""
+    # It takes half a second to import, and tests use other parts of this module.
+    from scipy import stats as distributions
+
     return int(distributions.binom.ppf(1 - chance, campaigns, MOST_WRONG_PCT / 100))
 
 
