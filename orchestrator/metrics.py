@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from orchestrator import units
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Direction, Measurement
 
 # Types of transactions of the TPC-C-derived mix. A figure of one type has its name as scope.

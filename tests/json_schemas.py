@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from orchestrator.cli import main
 from orchestrator.cli.common import campaign_files, option_values
 from orchestrator.keys import schema as records
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.tier_catalog.asked_rows import Reference
 from orchestrator.tier_catalog.price_lists import PriceList
 from orchestrator.tier_catalog.price_rows import PriceRow, Text
@@ -61,9 +61,7 @@ FILES: dict[str, Any] = {
     "price-list": PriceListOfRows,
 }
 MECHANISMS = [kind for kind in records.KINDS if kind != records.DRY]
-WORDS = strict_yaml.parse(
-    "schema_words.yaml", (TESTS / "schema_words.yaml").read_text()
-)
+WORDS = yaml_text.parse("schema_words.yaml", (TESTS / "schema_words.yaml").read_text())
 
 # ------------------------------------------------------------------ what may be written
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 
 
 class NetworkCollector(local.OnItsMachine):

@@ -17,7 +17,7 @@ from prometheus_client.samples import Sample as Metric
 
 from orchestrator.collectors.common import local
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.facts import STANDS_IN
-from orchestrator.keys.strict_yaml import unknown
+from orchestrator.keys.refusals import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database, Members
 from orchestrator.registry.extension import DatabaseEntry

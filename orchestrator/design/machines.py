@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import schema, strict_yaml
+from orchestrator.keys import refusals, schema
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
@@ -20,7 +20,7 @@ def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing |
 
     UsageError for what cannot run on the machines that it names.
     """
-    strict_yaml.raise_all(
+    refusals.raise_all(
         [Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)]
     )
     if read.machines:

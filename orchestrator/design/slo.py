@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, metrics
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Objective, Workload
 from orchestrator.units import listed, parse_seconds
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from orchestrator.design import factors
 from orchestrator.errors import Mistake
 from orchestrator.facts import Question, Varied
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Workload
 
 

@@ -19,7 +19,7 @@ from orchestrator.analysis.observed import reading_order
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.system.http_client import get_history, understood
 from orchestrator.system.redaction import hidden
 from orchestrator.units import listed
@@ -28,7 +28,7 @@ from orchestrator.units import listed
 CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
 _TIME = "time_s"
-_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 GetJson = Callable[..., Any]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.powers import Machine
 
 BLOCK = "/sys/class/block"

@@ -55,7 +55,7 @@ def _records_below(record: type[BaseModel], key: int | str) -> list[type[BaseMod
 def _records_in(*annotations: Any) -> Iterator[type[BaseModel]]:
     """The records in types such as `Mapping[str, NodeYaml] | None`, in whatever they are wrapped.
 
-    What is marked with `strict_yaml.ReadBy` is read by the record in its field `model`."""
+    What is marked with `strict_records.ReadBy` is read by the record in its field `model`."""
     for annotation in annotations:
         read_by = getattr(annotation, "model", None)
         for candidate in (annotation, read_by):

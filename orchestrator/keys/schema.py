@@ -14,7 +14,7 @@ from orchestrator import model, tier, units
 from orchestrator.errors import Mistake
 from orchestrator.keys import addresses, slow_disks, tier_keys
 from orchestrator.keys.near_keys import keys_at, nearest
-from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.keys.strict_records import ReadBy, Strict
 from orchestrator.tier.slow_disk import SlowDisk
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.keys.strict_records import ReadBy, Strict
 from orchestrator.tier import DiskKind, NodeDisks, Snapshots
 
 NUMBER = "{node}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from orchestrator import units
 from orchestrator.errors import CutError, Mistake, UsageError
-from orchestrator.keys import plain_files, strict_yaml
-from orchestrator.keys.strict_yaml import refused
+from orchestrator.keys import plain_files, refusals
+from orchestrator.keys.refusals import refused
 
 
 def names(folder: Path) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def is_path(name: str) -> bool:
 def no_such_file(folder: Path, kind: str, name: str) -> Mistake:
     if is_path(name):
         return Mistake("", f"no {kind} file {name}")
-    return strict_yaml.unknown_name("", kind, name, names(folder))
+    return refusals.unknown_name("", kind, name, names(folder))
 
 
 def read_text(file: Path, root: Path) -> tuple[str, str]:

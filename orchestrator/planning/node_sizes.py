@@ -5,13 +5,9 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.errors import Mistake
+from orchestrator.keys.refusals import raise_all, refused, unknown_name
 from orchestrator.keys.schema import (
     ClusterYaml,
-)
-from orchestrator.keys.strict_yaml import (
-    raise_all,
-    refused,
-    unknown_name,
 )
 from orchestrator.tier import ClassVolumes, Tier
 from orchestrator.tier_catalog import Catalog

@@ -14,15 +14,10 @@ from typing import Any
 from orchestrator import facts
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
+from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
 from orchestrator.keys.schema import ScaleYaml
 from orchestrator.keys.secret_names import HIDDEN, gives_a_secret, is_secret_key
-from orchestrator.keys.strict_yaml import (
-    collecting,
-    parse,
-    raise_all,
-    refused,
-    unknown_name,
-)
+from orchestrator.keys.yaml_text import parse
 from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from orchestrator.design import factors, varied_workloads
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Workload
 from orchestrator.planning.files_or_rows import FileMembers
 

@@ -9,20 +9,15 @@ from orchestrator import tier_catalog, units
 from orchestrator.design import machines, node_disks
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
+from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
 from orchestrator.keys.schema import (
     KINDS,
     Kinds,
     NamedTierYaml,
     ProfileYaml,
 )
-from orchestrator.keys.strict_yaml import (
-    collecting,
-    parse,
-    raise_all,
-    refused,
-    unknown_name,
-    validate,
-)
+from orchestrator.keys.strict_records import validate
+from orchestrator.keys.yaml_text import parse
 from orchestrator.model import Profile
 from orchestrator.planning import node_sizes, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import schema, strict_yaml
-from orchestrator.keys.strict_yaml import collecting, raise_all
+from orchestrator.keys import schema, yaml_text
+from orchestrator.keys.refusals import collecting, raise_all
 from orchestrator.planning import profiles as profile_files
 from orchestrator.planning import virtual_machines
 from orchestrator.planning import workloads as workload_files
@@ -36,7 +36,7 @@ def titles(folder: Path) -> dict[str, str]:
     titles_by_name: dict[str, str] = {}
     for name in names(folder):
         file = folder / f"{name}.yaml"
-        content = strict_yaml.parse(str(file), text_of(file, folder))
+        content = yaml_text.parse(str(file), text_of(file, folder))
         title = content.get("title") or content.get("tier")
         if isinstance(title, Mapping):
             title = title.get("type")
@@ -175,7 +175,7 @@ class _Reader:
         )
 
     def content(self, file: Path) -> dict[str, Any]:
-        return strict_yaml.parse(where(file, self._root), self._text_of(file))
+        return yaml_text.parse(where(file, self._root), self._text_of(file))
 
     def workload(self, file: Path) -> model.Workload:
         keys: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ class _Reader:
         texts: dict[str, str] = {}
         for file, text in self._files.texts.items():
             texts[where(file, self._root)] = text
-        with_lines = [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+        with_lines = [yaml_text.with_line(mistake, texts) for mistake in mistakes]
         return list(_once(with_lines))
 
 
@@ -248,7 +248,7 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
         lines.append(f"{key}: {value}")
     if not lines:
         return {}
-    return strict_yaml.parse("options", "\n".join(lines))
+    return yaml_text.parse("options", "\n".join(lines))
 
 
 def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:

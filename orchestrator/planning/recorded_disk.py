@@ -13,8 +13,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import Mistake
+from orchestrator.keys.refusals import refused
 from orchestrator.keys.schema import Rate
-from orchestrator.keys.strict_yaml import Strict, refused, validate
+from orchestrator.keys.strict_records import Strict, validate
 from orchestrator.tier import (
     Burst,
     Latencies,

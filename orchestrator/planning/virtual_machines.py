@@ -5,7 +5,7 @@ from dataclasses import replace
 from orchestrator import tier_catalog
 from orchestrator.design import node_disks
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import refused
+from orchestrator.keys.refusals import refused
 from orchestrator.model import ClusterSpec
 from orchestrator.tier import Limits, MachineLimits, Tier, VmCap
 from orchestrator.tier_catalog import Catalog, Chosen, prices

@@ -4,12 +4,9 @@ from collections.abc import Mapping
 
 from orchestrator.design import slo
 from orchestrator.keys import schema
-from orchestrator.keys.strict_yaml import (
-    parse,
-    refused,
-    unknown_name,
-    validate,
-)
+from orchestrator.keys.refusals import refused, unknown_name
+from orchestrator.keys.strict_records import validate
+from orchestrator.keys.yaml_text import parse
 from orchestrator.model import Dataset, Workload
 from orchestrator.planning import overrides
 

@@ -21,7 +21,7 @@ from orchestrator.analysis.observed.answered_observation import (
 )
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.rate_caps import Caps
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.system import files, parquet
 from orchestrator.system.observation_files import DEMAND, FACTS
 from orchestrator.units import csv_row
@@ -243,7 +243,7 @@ def _profile(answer: CandidateAnswer, cluster: str) -> str:
         "cluster": cluster,
         "tier": dict(answer.purchase.keys),
     }
-    return strict_yaml.written(content)
+    return yaml_text.written(content)
 
 
 def _compare(profiles: Sequence[str]) -> str:

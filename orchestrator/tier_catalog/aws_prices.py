@@ -9,7 +9,7 @@ import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog
 from orchestrator.tier_catalog.rules import Provisioned
 

@@ -7,7 +7,7 @@ answer has `Items` and, where there is more, `NextPageLink`.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 

@@ -9,14 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import (
-    collecting,
-    parse,
-    raise_all,
-    refused,
-    unknown_name,
-    validate,
-)
+from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
+from orchestrator.keys.strict_records import validate
+from orchestrator.keys.yaml_text import parse
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, VmSize
 
 _TIERS = "`tierbench tiers` lists them"

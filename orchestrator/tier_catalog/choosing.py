@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import errors
 from orchestrator.keys import tier_keys
+from orchestrator.keys.refusals import raise_all, refused
 from orchestrator.keys.schema import KINDS, Kinds
-from orchestrator.keys.strict_yaml import raise_all, refused, validate
+from orchestrator.keys.strict_records import validate
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import prices

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from orchestrator import units
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.strict_yaml import refused
+from orchestrator.keys.refusals import refused
 from orchestrator.tier import Burst, Limits, Tier, VmCap, VmLimit, lower
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.buying import Chosen

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator import errors
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import refusals, strict_records, yaml_text
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.price_rows import PriceRow, Text
 from orchestrator.tier_catalog.rows import DiskType
@@ -13,7 +13,7 @@ from orchestrator.tier_catalog.rows import DiskType
 _CITED = "this list"
 
 
-class PriceList(strict_yaml.Strict):
+class PriceList(strict_records.Strict):
     """A file of prices, by the names of the catalog's rows."""
 
     currency: Text
@@ -32,9 +32,9 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     mistakes: list[errors.Mistake] = []
     price_by_row: dict[str, PriceRow] = {}
     for where, text in lists.items():
-        with strict_yaml.collecting(mistakes):
+        with refusals.collecting(mistakes):
             price_by_row |= _read(where, text, catalog)
-    strict_yaml.raise_all(mistakes)
+    refusals.raise_all(mistakes)
     if not price_by_row:
         return catalog
     types = {
@@ -49,8 +49,8 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    content = strict_yaml.parse(where, text)
-    price_list = strict_yaml.validate(PriceList, f"{where}: ", content)
+    content = yaml_text.parse(where, text)
+    price_list = strict_records.validate(PriceList, f"{where}: ", content)
     source = {
         "text": price_list.source,
         "as_of": price_list.as_of,
@@ -67,12 +67,12 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     rows: dict[str, PriceRow] = {}
     for name, components in price_list.prices.items():
         place = f"{where}: prices.{name}"
-        with strict_yaml.collecting(mistakes):
+        with refusals.collecting(mistakes):
             # A name that no row has would change nothing, and nobody would see it.
             _check_row(name, components, catalog, place)
             priced = {**common, **components}
-            rows[name] = strict_yaml.validate(PriceRow, place, priced, sources)
-    strict_yaml.raise_all(mistakes)
+            rows[name] = strict_records.validate(PriceRow, place, priced, sources)
+    refusals.raise_all(mistakes)
     return rows
 
 
@@ -86,7 +86,7 @@ def _check_row(
     # A disk priced by the hour would be counted as a machine, and cost 730 times as much.
     if is_machine != ("per_hour" in components):
         what = "`per_hour` is the price of a virtual machine, and the only one it has"
-        raise strict_yaml.refused([errors.Mistake(place, what)])
+        raise refusals.refused([errors.Mistake(place, what)])
 
 
 def _priced(
@@ -121,5 +121,5 @@ def format_list(
         "verified": True,
         "prices": rows,
     }
-    written = strict_yaml.written(content)
+    written = yaml_text.written(content)
     return f"# Written by `tierbench prices update`.\n{written}"

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from orchestrator.keys.schema import AsSeconds, AsText
-from orchestrator.keys.strict_yaml import Strict
+from orchestrator.keys.strict_records import Strict
 
 UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from orchestrator.keys.schema import Bytes, BytesPerS, Positive, RatesYaml
-from orchestrator.keys.strict_yaml import Strict
+from orchestrator.keys.strict_records import Strict
 from orchestrator.tier import Burst, Limits, lower, times
 from orchestrator.tier_catalog.price_rows import Cited, PriceRow, Seconds, Source, Text
 from orchestrator.tier_catalog.rules import Provisioned, SizeRule

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from orchestrator.keys.schema import Bytes, BytesPerS, Positive
-from orchestrator.keys.strict_yaml import Strict
+from orchestrator.keys.strict_records import Strict
 from orchestrator.tier_catalog.price_rows import Amount, Cited, Unit
 
 GIB = 2**30

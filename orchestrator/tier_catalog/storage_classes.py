@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.keys.strict_yaml import filled, shipped, written
+from orchestrator.keys.shipped_yaml import filled, shipped
+from orchestrator.keys.yaml_text import written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.system import redaction
 
 _NUMBER = re.compile(

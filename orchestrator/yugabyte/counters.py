@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.model import Node
 from orchestrator.powers import World
 from orchestrator.system import at_once, clock, http_client
@@ -17,7 +17,7 @@ from orchestrator.yugabyte import pages
 
 _MICRO = 1e-6
 
-_NAMES = strict_yaml.shipped(__package__, "counters.yaml")
+_NAMES = shipped_yaml.shipped(__package__, "counters.yaml")
 _PLAIN = _NAMES["plain"]
 _DRIVES = _NAMES["drives"]
 _TICKERS = _NAMES["tickers"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 
 # The place where YugabyteDB publishes its images.
 REPOSITORY = "yugabytedb/yugabyte"

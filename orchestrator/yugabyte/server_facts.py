@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Node
 from orchestrator.system.sql import Session
 from orchestrator.yugabyte import pages, queries

@@ -7,7 +7,7 @@ year as their number, and previews between them go on with odd ones."""
 import re
 from typing import NamedTuple
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.yugabyte import releases
 
 # The release that is started where a profile names none: of the newest series with long-term

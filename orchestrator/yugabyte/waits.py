@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from orchestrator.errors import RunError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.system.sql import Row, Session, query
 
 _SESSIONS = "YSQL"

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.generator import Sysbench

@@ -60,7 +60,7 @@ OWNERS = {
     "urllib": {"system/http_client"},
     "urllib.parse": {"system/http_client"},
     "time": {"system/clock", "system/shell", "cli/common/progress"},
-    "yaml": {"keys/strict_yaml"},
+    "yaml": {"keys/yaml_text"},
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {"cli", "extensions/predict/commands"},
 }

@@ -92,11 +92,11 @@ class ReadFile:
 
 def read(file: Path) -> ReadFile:
     """UsageError if it is no YAML of keys."""
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import yaml_text
     from orchestrator.planning.named_files import read_text
 
     where, text = read_text(file, Path())
-    return ReadFile(where, text, strict_yaml.parse(where, text))
+    return ReadFile(where, text, yaml_text.parse(where, text))
 
 
 def content(
@@ -107,15 +107,15 @@ def content(
     """Key → value. UsageError with every key that is none of the options, or has a value that no
     option of its name takes. `options`: by the name that a file has for them.
     `not_in_this_file`: names of options that are given elsewhere."""
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import refusals, yaml_text
 
     mistakes = [*_unknown(file.where, file.keys, options, not_in_this_file)]
     mistakes += option_values.mistakes(file.where, file.keys, options)
     texts = {file.where: file.text}
     placed: list[Mistake] = []
     for mistake in mistakes:
-        placed.append(strict_yaml.with_line(mistake, texts))
-    strict_yaml.raise_all(placed)
+        placed.append(yaml_text.with_line(mistake, texts))
+    refusals.raise_all(placed)
     return file.keys
 
 
@@ -133,7 +133,7 @@ def _unknown(
     not_in_this_file: Collection[str],
 ) -> Iterator[Mistake]:
     """A mistake for each key that is no option, or no option that this file may have."""
-    from orchestrator.keys.strict_yaml import unknown_name
+    from orchestrator.keys.refusals import unknown_name
 
     for key in given:
         place = f"{where}: {key}"

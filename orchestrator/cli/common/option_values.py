@@ -106,10 +106,10 @@ def why_refused(error: Exception) -> str:
     """What typer refuses, in plain words and with what was given."""
     from pydantic import ValidationError
 
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import strict_records
 
     # typer shows the first line of pydantic's error, which is about types of Python.
     text = ""
     if isinstance(error.__cause__, ValidationError):
-        text = strict_yaml.of_another_kind(error.__cause__.errors()[0])
+        text = strict_records.of_another_kind(error.__cause__.errors()[0])
     return text or str(error).removeprefix("Value error, ")

@@ -14,7 +14,7 @@ from orchestrator.cli.measure import reaching, reading
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.design import factors, machines
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import near_names
+from orchestrator.keys.refusals import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Profile
 from orchestrator.planning import plan, sizes
 from orchestrator.platforms.common.local_machine import LocalMachine

@@ -10,7 +10,7 @@ from orchestrator.cli.measure.reading import PlanDraft
 from orchestrator.design import factors, machines, varied_profiles
 from orchestrator.errors import Mistake
 from orchestrator.facts import Varied
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import sizes
 from orchestrator.planning.data_sizes import data_bytes

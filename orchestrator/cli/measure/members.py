@@ -2,7 +2,7 @@
 
 from orchestrator import databases, load_generators
 from orchestrator.errors import UsageError
-from orchestrator.keys.strict_yaml import unknown
+from orchestrator.keys.refusals import unknown
 from orchestrator.planning.files_or_rows import FileMembers
 
 

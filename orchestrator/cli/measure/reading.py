@@ -11,7 +11,7 @@ from orchestrator.design import factors, slo, varied_workloads
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys import slow_disks
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys.refusals import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import overrides, project_files

@@ -82,19 +82,19 @@ class _GivenFile:
 
 def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     """Its kind, and its mistakes, each with its line if it has a key."""
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import yaml_text
     from orchestrator.planning import named_files
 
     try:
         where, text = named_files.read_text(file, app.root)
-        content = strict_yaml.parse(where, text)
+        content = yaml_text.parse(where, text)
     except UsageError as error:
         return "file", list(error.mistakes)
     given = _GivenFile(file, _kind(file, content), where, text, content)
     # Each once, though several scales may have it.
     mistakes = dict.fromkeys(_mistakes(app, given))
     texts = {where: text}
-    return given.kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+    return given.kind, [yaml_text.with_line(mistake, texts) for mistake in mistakes]
 
 
 def _mistakes(app: App, given: _GivenFile) -> Iterator[Mistake]:
@@ -159,7 +159,7 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
 
 def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     """UsageError with its mistakes."""
-    from orchestrator.keys import schema, strict_yaml
+    from orchestrator.keys import schema, strict_records, yaml_text
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files
 
@@ -175,8 +175,8 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
         # Bound too, because its generator may refuse what the schema allows.
         bind(load, None)
     elif given.kind == "cluster":
-        content = strict_yaml.parse(given.where, given.text)
-        strict_yaml.validate(schema.ClusterYaml, f"{given.where}: ", content)
+        content = yaml_text.parse(given.where, given.text)
+        strict_records.validate(schema.ClusterYaml, f"{given.where}: ", content)
     elif given.kind == "price list":
         project_files.catalog(app.root, given.path)
     elif given.kind == "campaign":
@@ -197,7 +197,7 @@ class _OnlyReadingApp(CampaignApp):
 
 def _check_campaign(app: App, file: Path, where: str) -> None:
     """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import refusals
 
     # The command itself reads them, so that no option is read in another way here.
     program: Any = typer.main.get_command(main.program)
@@ -210,17 +210,17 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
         option = str(getattr(error.param, "name", ""))
         key = option.replace("_", "-")
         why = option_values.why_refused(error)
-        strict_yaml.raise_all([Mistake(f"{where}: {key}", why)])
+        refusals.raise_all([Mistake(f"{where}: {key}", why)])
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:
     """The scales of a workload, or of a profile's cluster; every scale if it has none."""
-    from orchestrator.keys import strict_yaml
+    from orchestrator.keys import yaml_text
 
     # A profile may name a file of profiles/clusters, or describe its cluster itself.
     cluster = content.get("cluster")
     if isinstance(cluster, str) and cluster in clusters:
-        cluster = strict_yaml.parse(cluster, clusters[cluster])
+        cluster = yaml_text.parse(cluster, clusters[cluster])
     if isinstance(cluster, Mapping):
         sizes = cluster.get("node")
     else:

@@ -14,7 +14,7 @@ from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.near_keys import nearest
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Profile, Tls, TlsMode
 from orchestrator.powers import CertificateFile
 from orchestrator.system import redaction, sql

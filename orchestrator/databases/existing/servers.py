@@ -15,7 +15,7 @@ from orchestrator.databases.existing.declaration import (
     POSTGRESQL,
     YUGABYTEDB,
 )
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import errors, units
 from orchestrator.databases.common.cluster_checks import setting_mistake, shape_mistakes
-from orchestrator.keys import schema, strict_yaml
+from orchestrator.keys import schema, shipped_yaml
 from orchestrator.model import ClusterSpec
 
 MAJOR_VERSION = "17"
@@ -25,7 +25,7 @@ _GIB = 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
-_DURABLE = strict_yaml.shipped(__package__, "settings.yaml")["durable"]
+_DURABLE = shipped_yaml.shipped(__package__, "settings.yaml")["durable"]
 DURABILITY = (
     *_DURABLE,
     "synchronous_standby_names",
@@ -68,7 +68,7 @@ def applied(spec: ClusterSpec) -> dict[str, str]:
     those without a sync both, where that stage is taken away."""
     settings = _derived(spec) | own(spec)
     if spec.without == "commit":
-        settings |= strict_yaml.shipped(__package__, "settings.yaml")["without_commit"]
+        settings |= shipped_yaml.shipped(__package__, "settings.yaml")["without_commit"]
     return settings
 
 
@@ -204,7 +204,7 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
     waits_for = _commit_waits_for(spec)
     if waits_for not in (MAJORITY, ALL):
         yield setting_mistake(COMMIT_WAITS_FOR, f"use `{MAJORITY}` or `{ALL}` (copies)")
-    reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
+    reserved = shipped_yaml.shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
             yield setting_mistake(name, "not a name of a PostgreSQL setting")

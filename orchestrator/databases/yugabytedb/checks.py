@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.errors import RunError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Cluster, Node
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, clock, http_client, sql

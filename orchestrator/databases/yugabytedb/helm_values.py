@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator import errors, model, tier
 from orchestrator.databases.yugabytedb import flags, image
 from orchestrator.databases.yugabytedb.settings import Settings, read
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import refusals, shipped_yaml
 from orchestrator.yugabyte.versions import dotted
 
 _GIB = 2**30
@@ -34,7 +34,7 @@ def values(
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
     if mistakes:
-        raise strict_yaml.refused(mistakes)
+        raise refusals.refused(mistakes)
     if settings.own_wal_directory:
         raise errors.UsageError(
             "the chart cannot hold `wal_directory: own`, because it names its "
@@ -55,8 +55,8 @@ def values(
         "tls": settings.tls,
         **_placing(placing or model.Placing()),
     }
-    template = strict_yaml.shipped(__package__, "helm_values.yaml")["values"]
-    content: dict[str, Any] = strict_yaml.filled(template, words)
+    template = shipped_yaml.shipped(__package__, "helm_values.yaml")["values"]
+    content: dict[str, Any] = shipped_yaml.filled(template, words)
     return content
 
 
@@ -148,7 +148,7 @@ def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
     if wanted.provisioner:
         yield f"Make the StorageClass first: `tierbench storage-class` prints {wanted.name}."
     yield from _remarks_on_room(spec)
-    yield from strict_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
+    yield from shipped_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
     if settings.tls:
         yield "TLS: the chart's default root CA and key are public. Give your own (tls.rootCA)."
     if "zones" in spec.settings:

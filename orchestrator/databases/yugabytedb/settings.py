@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from orchestrator.databases.common.cluster_checks import setting_mistake, shape_mistakes
 from orchestrator.errors import Mistake
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.yugabyte import releases, server_facts, versions
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError, require_none
-from orchestrator.keys import addresses, strict_yaml
+from orchestrator.keys import addresses, shipped_yaml
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import mistakes
 from orchestrator.load_generators.common.rules import WorkloadRules
@@ -34,7 +34,7 @@ _DEFAULTS: Mapping[str, Any] = {
 # keys differ from run to run.
 _OPTIONS = ("think", *_DEFAULTS)
 
-_TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
+_TPCC = shipped_yaml.shipped(__package__, "tpcc.yaml")
 TYPES: Sequence[Mapping[str, Any]] = _TPCC["types"]
 
 

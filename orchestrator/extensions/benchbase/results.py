@@ -23,7 +23,7 @@ import pandas as pd
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
 from orchestrator.extensions.benchbase.config import TYPES
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.system import files
 
 ATTEMPTS = "attempts.tsv"
@@ -123,7 +123,7 @@ def summary(out: Path) -> dict[str, Any]:
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns: Mapping[str, str] = strict_yaml.shipped(__package__, "tpcc.yaml")[
+    columns: Mapping[str, str] = shipped_yaml.shipped(__package__, "tpcc.yaml")[
         "columns"
     ]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}

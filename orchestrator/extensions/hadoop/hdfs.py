@@ -19,7 +19,7 @@ from orchestrator.extensions.hadoop import pages
 from orchestrator.extensions.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.extensions.hadoop.settings import is_setting
 from orchestrator.facts import DatabaseFacts
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -170,7 +170,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
             yield Mistake(
                 f"cluster.{key}", f"the image's own is taken: leave `{key}` out"
             )
-    reserved = strict_yaml.shipped(__package__, "hdfs.yaml")["reserved"]
+    reserved = shipped_yaml.shipped(__package__, "hdfs.yaml")["reserved"]
     for name, value in spec.settings.items():
         where = f"cluster.settings.{name}"
         if not is_setting("dfs.", name, value):

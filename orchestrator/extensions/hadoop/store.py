@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
 from orchestrator.extensions.hadoop import pages
 from orchestrator.extensions.hadoop.settings import is_setting
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images

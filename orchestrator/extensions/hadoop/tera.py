@@ -17,7 +17,7 @@ from typing import Any
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.extensions.hadoop import pages
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
 from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
 from orchestrator.load_generators.common.rules import WorkloadRules

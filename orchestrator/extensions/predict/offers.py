@@ -13,7 +13,7 @@ from orchestrator.extensions.predict import layouts
 from orchestrator.extensions.predict.machines import MachinesToBuy
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import project_files, virtual_machines
 from orchestrator.tier import Limits, Tier
@@ -207,6 +207,6 @@ def _usual_machines(vm: str | None, root: Path) -> dict[str, str]:
     texts = project_files.clusters(root)
     machines = {}
     for provider, file in CLUSTERS.items():
-        machines[provider] = strict_yaml.parse(file, texts[file])["vm"]
+        machines[provider] = yaml_text.parse(file, texts[file])["vm"]
     machines[vm.partition("/")[0]] = vm
     return machines

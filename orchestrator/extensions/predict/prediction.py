@@ -31,7 +31,7 @@ from orchestrator.extensions.predict.demands import (
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulated_system import System
-from orchestrator.keys.strict_yaml import refused
+from orchestrator.keys.refusals import refused
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
 from orchestrator.tier import Limits, Tier

@@ -20,12 +20,12 @@ from orchestrator.histories.files import (
     texts,
 )
 from orchestrator.histories.files.texts import FormError, Remark
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.system import parquet
 from orchestrator.system.observation_files import DEMAND, live
 
 _AT_ONCE = 60  # files of a live one, each of a minute
-_NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
+_NAMES = shipped_yaml.shipped(__package__, "names.yaml")["read"]
 _HOW = "docs/SOURCES.md shows which forms are read, and how each is made"
 
 

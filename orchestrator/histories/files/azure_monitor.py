@@ -20,10 +20,10 @@ from orchestrator.histories.files.metric_points import (
     intervals,
 )
 from orchestrator.histories.files.texts import FormError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.units import listed
 
-_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 _REPORTED = _TABLES["reported"]
 _OF_MACHINES = _TABLES["reported_of_machines"]
 _QUANTITIES = {**_TABLES["providers"], **_REPORTED, **_OF_MACHINES}

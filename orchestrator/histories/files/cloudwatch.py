@@ -19,9 +19,9 @@ from orchestrator.histories.files.metric_points import (
     intervals,
 )
 from orchestrator.histories.files.texts import FormError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 
-_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 _PER_SECOND = _TABLES["per_second"]
 _DISK_NAMES = {**_TABLES["providers"], **_TABLES["reported"]}
 _NAMES = {**_DISK_NAMES, **_PER_SECOND}

@@ -8,7 +8,8 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake
 from orchestrator.keys.addresses import Server
-from orchestrator.keys.strict_yaml import raise_all, shipped
+from orchestrator.keys.refusals import raise_all
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 

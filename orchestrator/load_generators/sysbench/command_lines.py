@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.model import Cluster, Workload

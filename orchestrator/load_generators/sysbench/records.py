@@ -19,7 +19,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.errors import LoadError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 
 RECORD = np.dtype(list(shipped(__package__, "records.yaml").items()))
 _SECOND_NS = 10**9

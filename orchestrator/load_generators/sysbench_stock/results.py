@@ -15,7 +15,7 @@ import pandas as pd
 from orchestrator.analysis.statistics import stats
 from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
@@ -31,7 +31,7 @@ _SECOND = re.compile(
     re.MULTILINE,
 )
 _CLASS = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
-_TOTALS: Mapping[str, str] = strict_yaml.shipped(__package__, "totals.yaml")
+_TOTALS: Mapping[str, str] = shipped_yaml.shipped(__package__, "totals.yaml")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.types import LogConfig
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.platforms.common.machine_facts import text_of, value
 from orchestrator.powers import ContainerSpec, Machine
 

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from orchestrator.system import at_once, shell
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
@@ -90,7 +90,7 @@ class Tunnel:
 
     def _opened(self) -> shell.Beside:
         options: list[str] = []
-        for option in strict_yaml.shipped(__package__, "ssh.yaml")["options"]:
+        for option in shipped_yaml.shipped(__package__, "ssh.yaml")["options"]:
             options += ["-o", option]
         path = self._at["path"].rstrip("/") or _SOCKET
         forward = f"{self.socket}:{path}"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from kubernetes.utils.quantity import parse_quantity
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.platforms.kubernetes import manifests, placing
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,

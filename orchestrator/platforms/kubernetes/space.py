@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.keys.strict_yaml import filled, shipped
+from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.keys.strict_yaml import filled, shipped
+from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.report.blocks import Chart
 from orchestrator.report.charts import vega_library
 from orchestrator.units import printable

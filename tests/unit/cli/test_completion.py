@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.main import program
 from orchestrator.databases import DRY, NONE, databases
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.model import STORE
 from orchestrator.planning import named_files, project_files
 from orchestrator.platforms import platforms
@@ -98,7 +98,7 @@ def test_words_that_are_completed_are_those_that_are_known() -> None:
 
 
 def scales_of(file: Path) -> set[str]:
-    return set(strict_yaml.parse(file.name, file.read_text())["scales"])
+    return set(yaml_text.parse(file.name, file.read_text())["scales"])
 
 
 @pytest.mark.parametrize("words", [("init", "mine", "--tier", ""), ("disk", "up", "")])

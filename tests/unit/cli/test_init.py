@@ -16,7 +16,7 @@ from orchestrator.cli import main
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from tests import ROOT
@@ -59,7 +59,7 @@ def schema_errors(file: Path) -> list[str]:
     named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", text)
     assert named
     schema = json.loads((file.parent / named[1]).read_text())
-    content = strict_yaml.parse(file.name, text)
+    content = yaml_text.parse(file.name, text)
     return [
         error.message for error in Draft202012Validator(schema).iter_errors(content)
     ]

@@ -23,7 +23,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.prepare import validate
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.workloads import read_workload
@@ -111,22 +111,22 @@ def test_every_mechanism_can_be_named() -> None:
 )
 def test_everything_shipped_is_valid(file: Path) -> None:
     (kind,) = (kind for kind, files in SHIPPED.items() if file in files)
-    assert errors(kind, strict_yaml.parse(file.name, file.read_text())) == []
+    assert errors(kind, yaml_text.parse(file.name, file.read_text())) == []
 
 
 def test_the_profiles_and_workloads_of_the_documents_are_valid() -> None:
     for text in (*examples("ADDING.md", "A disk tier"), *existing_profiles()):
-        assert errors("profile", strict_yaml.parse("x", text)) == []
+        assert errors("profile", yaml_text.parse("x", text)) == []
     assert (
-        errors("workload", strict_yaml.parse("x", *examples("ADDING.md", "A workload")))
+        errors("workload", yaml_text.parse("x", *examples("ADDING.md", "A workload")))
         == []
     )
     (prices,) = (
         one for one in examples("CATALOG.md", "Prices") if "our contract" in one
     )
-    assert errors("price-list", strict_yaml.parse("x", prices)) == []
+    assert errors("price-list", yaml_text.parse("x", prices)) == []
     assert errors(
-        "price-list", strict_yaml.parse("x", prices.replace("per_disk", "per_disc"))
+        "price-list", yaml_text.parse("x", prices.replace("per_disk", "per_disc"))
     )
 
 
@@ -134,13 +134,13 @@ def test_the_profiles_and_workloads_of_the_documents_are_valid() -> None:
 def test_what_the_reader_refuses_is_refused(text: str, what: str) -> None:
     if any(words in what for words in BEYOND):
         return
-    assert errors("profile", strict_yaml.parse("x", text))
+    assert errors("profile", yaml_text.parse("x", text))
 
 
 @pytest.mark.parametrize("text", [text for text, _ in NO_MACHINE])
 def test_values_that_no_machine_has_are_refused(text: str) -> None:
     try:
-        content = strict_yaml.parse("x", text)
+        content = yaml_text.parse("x", text)
     except UsageError:
         return  # no YAML of ours
     found = errors("profile", content)
@@ -189,16 +189,15 @@ def said(kind: str, content: Any) -> set[str]:
 
 
 def test_one_key_more_or_less_is_refused_as_by_the_reader() -> None:
-    cluster = strict_yaml.parse("c", SHIPPED["cluster"][0].read_text())
+    cluster = yaml_text.parse("c", SHIPPED["cluster"][0].read_text())
     own = "question: q\ntitle: t\ntier: {iops: 5000, throughput: 90MB/s, price: {monthly: 3, "
     own += (
         "currency: EUR, region: here, as_of: 2026-01-02, source: me}}\ncluster: small\n"
     )
     profiles = [
-        strict_yaml.parse("p", text)
-        for text in (SHIPPED["profile"][0].read_text(), own)
+        yaml_text.parse("p", text) for text in (SHIPPED["profile"][0].read_text(), own)
     ]
-    workload = strict_yaml.parse("w", (ROOT / "workloads/tpcc.yaml").read_text())
+    workload = yaml_text.parse("w", (ROOT / "workloads/tpcc.yaml").read_text())
     texts = [
         ("workload", workload),
         *(("profile", one | {"cluster": cluster}) for one in profiles),

@@ -24,7 +24,7 @@ from orchestrator.databases.yugabytedb import (
     settings,
 )
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.planning import project_files
 from orchestrator.powers import Network

@@ -17,7 +17,7 @@ import pytest
 from orchestrator.databases.yugabytedb import checklist, checklist_kept, flags
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import CheckedFact
 from orchestrator.system import sql

@@ -25,7 +25,7 @@ from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.histories.files import cloudwatch as cloudwatch_answers
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import shipped_yaml
 from tests import ROOT
 from tests.documented import examples, table_below
 
@@ -207,7 +207,7 @@ def test_what_does_not_tell_disks_apart_or_whole_is_refused(
 
 
 def test_the_documented_commands_ask_for_what_is_read() -> None:
-    tables = strict_yaml.shipped(cloudwatch_answers.__package__, "names.yaml")
+    tables = shipped_yaml.shipped(cloudwatch_answers.__package__, "names.yaml")
     names = {**tables["providers"], **tables["reported"]}
     (query,) = yaml.safe_load(examples("SOURCES.md", "Metrics of providers")[0])[
         "MetricDataQueries"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.keys.strict_yaml import filled
+from orchestrator.keys.shipped_yaml import filled
 
 CONTENT = {"kind": "Pod", "name": "$name", "spec": {"command": ["sh", "$word"]}}
 

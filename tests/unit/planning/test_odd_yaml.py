@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
-from orchestrator.keys import strict_yaml
-from orchestrator.keys.strict_yaml import parse
+from orchestrator.keys import yaml_text
+from orchestrator.keys.yaml_text import parse
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.workloads import read_workload
@@ -131,22 +131,22 @@ def damaged(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_shipped_files_are_the_same_read_quickly(file: Path) -> None:
     text = file.read_text()
-    quickly_read = strict_yaml._quickly_read(text)
+    quickly_read = yaml_text._quickly_read(text)
     if file.parent.name == "catalog":
         assert quickly_read is not None
-    assert quickly_read in (None, strict_yaml._read("x.yaml", text))
+    assert quickly_read in (None, yaml_text._read("x.yaml", text))
 
 
 @given(damaged())
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_what_is_read_quickly_is_read_so_with_care(text: str) -> None:
-    quickly_read = strict_yaml._quickly_read(text)
+    quickly_read = yaml_text._quickly_read(text)
     if isinstance(quickly_read, dict):
-        assert repr(quickly_read) == repr(strict_yaml._read("x.yaml", text))
+        assert repr(quickly_read) == repr(yaml_text._read("x.yaml", text))
 
 
 def test_depth_without_end_is_left_to_who_refuses_it() -> None:
-    assert strict_yaml._quickly_read("[" * 1_000_000) is None
+    assert yaml_text._quickly_read("[" * 1_000_000) is None
 
 
 # ------------------------------------------------------------------ files
@@ -206,9 +206,7 @@ def test_a_mistake_gets_the_line_of_its_key_or_of_what_is_above_it(
     path: str, line: int | None
 ) -> None:
     text = "a: 1\nb:\n  c:\n  - d: 1\n  - d: 2\n"
-    mistake = strict_yaml.with_line(
-        Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text}
-    )
+    mistake = yaml_text.with_line(Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text})
     assert mistake.where == (f"x.yaml:{line}: {path}" if line else f"x.yaml: {path}")
 
 

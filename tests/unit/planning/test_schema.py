@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import refusals
 from orchestrator.planning import named_files, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.workloads import read_workload
@@ -67,9 +67,7 @@ def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
 
 
 def test_a_name_in_another_case_is_the_one_that_is_meant() -> None:
-    said = strict_yaml.unknown(
-        "tier", "azure/p30", ["azure/S30", "azure/P30", "azure/P3"]
-    )
+    said = refusals.unknown("tier", "azure/p30", ["azure/S30", "azure/P30", "azure/P3"])
     assert "; did you mean azure/P30? known" in said
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import yaml_text
 from orchestrator.planning import overrides, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.system.redaction import hidden
@@ -98,11 +98,11 @@ def test_a_secret_that_was_set(text: str) -> None:
 
 def test_a_password_of_digits_is_read_as_it_was_written() -> None:
     text = "password: 0123\ntoken: 2026-11-29\nthreads: 0x10"
-    read = strict_yaml.parse("x.yaml", text)
+    read = yaml_text.parse("x.yaml", text)
     assert read == {"password": "0123", "token": "2026-11-29", "threads": 16}
 
 
 def test_whether_there_is_a_secret_is_no_secret() -> None:
     text = "automountServiceAccountToken: false\npassword:"
-    read = strict_yaml.parse("x.yaml", text)
+    read = yaml_text.parse("x.yaml", text)
     assert read == {"automountServiceAccountToken": False, "password": None}

@@ -20,7 +20,7 @@ import pytest
 from orchestrator.design import factors, varied_workloads
 from orchestrator.design.rehearsal import Model
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
 from orchestrator.planning import data_sizes

@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.errors import UNREADABLE
 from orchestrator.kernel import block_devices, mounts
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, Machine, World
 from orchestrator.system import http_client
