@@ -14,8 +14,9 @@ from orchestrator.analysis.telemetry.counters.counter_names import (
 )
 from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
+from orchestrator.counter_sources import NODE_EXPORTER
 from orchestrator.facts import group
-from orchestrator.model import NODE_EXPORTER, Doubt, Node
+from orchestrator.model import Doubt, Node
 from orchestrator.units import format_bytes, listed
 
 APART_PCT = 2.0  # share of the payload, of which all is written
