@@ -50,7 +50,7 @@ def _log_unlike_declared(run: RunData) -> Doubts:
     without: list[str] = []
     log_disks: list[str] = []
     for node in run.record.nodes:
-        if node.role != "database" or NODE_EXPORTER not in node.sources:
+        if node.role != "database" or counter_sources.NODE_EXPORTER not in node.sources:
             continue
         if node.wal_device is None:
             without.append(node.name)
