@@ -4,6 +4,8 @@ PostgreSQL writes back at checkpoints, YugabyteDB where a memory table is flushe
 are then merged.
 """
 
+import numpy as np
+
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
@@ -58,18 +60,24 @@ def _flushes(run: RunData) -> int | None:
     window = results.measured_window(run.record)
     if window:
         start_s = window[0]
-    rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
+    seconds = run.telemetry.by_second
+    time_s = seconds["time_s"].to_numpy(dtype=float)
+    flushed = seconds["flushed_bytes_per_s"].to_numpy(dtype=float)
     # The phase goes by a step's end: one that begins before the window has bytes from before it.
-    rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= start_s)]
-    if rows.empty:
+    is_measured = (seconds["phase"] == "measure").to_numpy() & (time_s >= start_s)
+    is_known = is_measured & ~np.isnan(flushed)
+    if not is_known.any():
         return None
-    is_flushing = rows["flushed_bytes_per_s"] > 0
-    rows = rows.assign(flushing=is_flushing).sort_values("time_s")
-    by_node = rows.groupby("node", observed=True)["flushing"]
-    # A flush takes several seconds: it counts where it begins.
-    begins = rows["flushing"] & ~by_node.shift(fill_value=False)
-    stretches = begins.groupby(rows["node"], observed=True).sum()
-    return int(stretches.max())
+    places = seconds["node"].cat.codes.to_numpy()
+    most = 0
+    for place in np.unique(places[is_known]):
+        of_node = is_known & (places == place)
+        in_order = np.argsort(time_s[of_node], kind="stable")
+        is_flushing = flushed[of_node][in_order] > 0
+        # A flush takes several seconds: it counts where it begins.
+        begins = is_flushing & ~np.concatenate([[False], is_flushing[:-1]])
+        most = max(most, int(begins.sum()))
+    return most
 
 
 def _by_the_settings(run: RunData, window_s: float, is_ours: bool) -> Doubts:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
@@ -53,14 +55,17 @@ def _gaps(run: RunData) -> Iterator[str]:
         return
     record = run.record
     seconds = run.telemetry.by_second
-    measured = seconds[seconds["phase"] == "measure"]
+    is_measured = (seconds["phase"] == "measure").to_numpy()
+    times_s = seconds["time_s"].to_numpy(dtype=float)[is_measured]
+    places = seconds["node"].cat.codes.to_numpy()[is_measured]
     lost_node = ""
     # The last node is taken away in such a run, and has no seconds while it is.
     if record.workload.lost_after_s is not None:
         lost_node = f"node-{record.profile.cluster.nodes}"
-    for node, times_s in measured.groupby("node", observed=True)["time_s"]:
-        # One sample alone has no step: NaN, which is above nothing.
-        longest_s = float(times_s.diff().max())
+    for place, node in enumerate(seconds["node"].cat.categories):
+        steps_s = np.diff(times_s[places == place])
+        # One sample alone has no step.
+        longest_s = float(np.max(steps_s, initial=0.0))
         if str(node) != lost_node and longest_s > LOST_S:
             yield f"{format_seconds(longest_s)} of {node}"
 

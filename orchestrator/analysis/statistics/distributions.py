@@ -3,6 +3,8 @@ and its import takes longer than they do."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 
 def t_below(freedom: float, t: float) -> float:
     """The chance that Student's t is `t` or less."""
@@ -11,6 +13,7 @@ def t_below(freedom: float, t: float) -> float:
     return float(special.stdtr(freedom, t))
 
 
+@lru_cache(maxsize=1024)  # a campaign asks for the same few of them many times
 def t_quantile(freedom: float, chance: float) -> float:
     """What Student's t stays below with this chance."""
     from scipy import special

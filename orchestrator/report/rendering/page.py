@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
     scripts = [text_of("page.js"), *scripts]
     vega = _vega(cache)
     packed = {
-        "vega": _packed(vega),
+        "vega": _packed_code(vega),
         "stills": _packed_fields(_stills(document)),
         "drawings": _packed_fields(_drawings(live)),
     }
@@ -196,6 +197,10 @@ def _packed(text: str) -> str:
     # gzip notes the time of compressing; without it the same report is the same file.
     compressed = gzip.compress(text.encode(), mtime=0)
     return base64.b64encode(compressed).decode()
+
+
+# Compressing Vega takes as long as drawing a chart, and it is the same on each page.
+_packed_code = lru_cache(maxsize=1)(_packed)
 
 
 def _checksum(code: str) -> str:
