@@ -26,7 +26,7 @@ from orchestrator.errors import CutError, TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.registry.installed import Installed, extensions
 from orchestrator.run.outlines import RunOutline
-from orchestrator.system import run_folders, stored_json
+from orchestrator.system import disk_metric_files, run_folders, stored_json
 
 _FILE = "judged.json"
 _CODE = ("*.py", "*.yaml")
@@ -176,10 +176,12 @@ def _status_of_tables(folder: Path) -> str:
     """Size and time of change of those of a run."""
     # Contents are not read: to save that is what a kept judgement is for.
     words: list[str] = []
-    for name in run_folders.TABLES:
+    tables = [folder / name for name in run_folders.TABLES]
+    tables.append(disk_metric_files.of_run(folder.parent.parent, folder.name))
+    for file in tables:
         with suppress(OSError):
-            status = (folder / name).lstat()
-            words.append(f" {name} {status.st_size} {status.st_mtime_ns}")
+            status = file.lstat()
+            words.append(f" {file.name} {status.st_size} {status.st_mtime_ns}")
     return "".join(words)
 
 

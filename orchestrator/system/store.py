@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +30,7 @@ from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record
 from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
 from orchestrator.system import (
+    disk_metric_files,
     extension_files,
     results_formats,
     run_folders,
@@ -278,11 +280,16 @@ def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> 
         # Small, and read whole: whether it was cut is seen at its end alone.
         intervals = _whole(partial(run_tables.intervals, file), intervals, remarks)
     texts = run_tables.SAMPLED_TEXTS
-    samples = _parts_of(folder / run_folders.SAMPLES, remarks, texts)
+    own_samples = _parts_of(folder / run_folders.SAMPLES, remarks, texts)
+    metrics = disk_metric_files.of_run(folder.parent.parent, folder.name)
+    metric_samples = _parts_of(metrics, remarks, texts)
     transactions = _parts_of(folder / run_folders.TRANSACTIONS, remarks)
 
     def read_intervals() -> pd.DataFrame:
         return intervals
+
+    def samples() -> Iterator[pd.DataFrame]:
+        return itertools.chain(own_samples(), metric_samples())
 
     return RunData(record, read_intervals, Samples(samples), transactions)
 

@@ -64,6 +64,14 @@ def without_disks(
             yield str(node)
 
 
+def fit_no_interval(machine: str) -> str:
+    """What a person should know of such a machine."""
+    return (
+        f"reports of the machine {machine} fit no interval of its disks: ask for both with the "
+        "same --interval, time and name"
+    )
+
+
 def _has_report(disks: pd.DataFrame, node: str) -> bool:
     of_node = disks.loc[disks["node"] == node, _REPORTS]
     return bool(of_node.notna().any(axis=None))

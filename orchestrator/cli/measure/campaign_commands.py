@@ -113,10 +113,21 @@ def analyze(
     app: CampaignApp,
     campaign: asked.CampaignArgument,
     slo: asked.SloOption = None,
+    disk_metrics: list[Path] | None = None,
+    disk: Annotated[list[str] | None, typer.Option(metavar="NODE=DISK")] = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Makes verdict and report of a stored campaign again, from its files alone."""
-    app.show(app.folder(results, campaign), slo)
+    folder = app.folder(results, campaign)
+    if disk and not disk_metrics:
+        raise errors.UsageError(
+            "--disk names a disk of no file", "give --disk-metrics FILE too"
+        )
+    if disk_metrics:
+        from orchestrator.cli.measure import disk_metrics as kept_metrics
+
+        kept_metrics.keep(folder, disk_metrics, disk or (), app.progress.warn)
+    app.show(folder, slo)
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:

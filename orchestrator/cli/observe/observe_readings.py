@@ -107,10 +107,7 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
         raise _machines_alone()
     disks = parts.beside_disks()
     for machine in machine_reports.without_disks(parts.reports, disks):
-        remark(
-            f"reports of the machine {machine} fit no interval of its disks: ask for both with the "
-            "same --interval, time and name"
-        )
+        remark(machine_reports.fit_no_interval(machine))
     return ObservedReadings(disks, misses, remarks)
 
 

@@ -121,7 +121,13 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 # it has one in every call, which the command's own tests show.
 JSON = {"--output": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
-    "analyze": {"--slo": "", "--output": "", "--results": ""},
+    "analyze": {
+        "--slo": "",
+        "--disk-metrics": "",
+        "--disk": "",
+        "--output": "",
+        "--results": "",
+    },
     "predict": dict.fromkeys(("--tier", "--size", "--output", "--results"), ""),
     "advise": dict.fromkeys(
         ("--slo", "--observed", "--tier", "--size", "--output", "--results"), ""

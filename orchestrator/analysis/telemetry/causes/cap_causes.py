@@ -152,20 +152,22 @@ def _both_at_cap_of_machine(
 def _is_held_back_by_machine(
     kind: _Kind, values: Evidence, at_times_pct: float | None
 ) -> bool:
-    """By an EBS volume's count the machine alone holds it back, below any cap that was declared."""
-    if cap_binding.counted_owner(kind.name, values) != "instance":
+    """By an EBS volume's count, or what a provider reports of minutes, the machine alone holds it
+    back, below any cap that was declared."""
+    if cap_binding.reported_owner(kind.name, values) != "machine":
         return False
     # The time in which the median second lies, as for a cap that was declared.
     least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
-    return (values.volume.instance_exceeded_pct(kind.name) or 0.0) >= least_pct
+    return (values.reach(kind.name).machine_pct or 0.0) >= least_pct
 
 
 def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
     """What the disk did then is what its machine lets through."""
-    exceeded = percent(values.volume.instance_exceeded_pct(kind.name))
+    reach = values.reach(kind.name)
     text = (
-        f"The machine of {node} held its disk back: by EBS' count its {kind.title} limit was "
-        f"exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
+        f"The machine of {node} held its disk back: by {reach.by} its {kind.title} limit was "
+        f"exceeded {percent(reach.machine_pct)} of the time{_rate(kind, values)}. A larger machine "
+        "would help."
     )
     return Cause("vm_cap", text + memory_too(values))
 
@@ -206,13 +208,13 @@ def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
 
 def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
     """The machine's limit that is below the disk's, as the tier has it in words; or empty."""
-    # The volume counted whose limit demand was above; what is declared only lets it be guessed.
-    owner = cap_binding.counted_owner(kind.name, values)
-    if owner == "volume":
+    # Who reports whose limit was reached knows it; what is declared only lets it be guessed.
+    owner = cap_binding.reported_owner(kind.name, values)
+    if owner == "disk":
         return ""
     declared = _declared_limit_of_vm(kind, values, tier)
-    if owner == "instance" and not declared:
-        return f"{kind.title}, by EBS' count"
+    if owner == "machine" and not declared:
+        return f"{kind.title}, by {values.reach(kind.name).by}"
     return declared
 
 

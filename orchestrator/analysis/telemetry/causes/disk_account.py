@@ -23,7 +23,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
 def remark(values: Evidence, cause: facts.BottleneckCause) -> str:
     """What the disk counted, and whether that agrees with the rates of seconds; or empty."""
     if values.caps.held_back_pct is None:
-        return _of_ebs(values)
+        return _of_reported(values)
     return _of_emulated(values, values.caps.held_back_pct, cause)
 
 
@@ -54,17 +54,24 @@ def _of_emulated(
 
 
 _TITLES: Mapping[CapName, str] = {"iops": "IOPS", "bandwidth": "bandwidth"}
+_OWNERS = {"EBS' count": "volume", "its provider's report": "disk"}
 
 
-def _of_ebs(values: Evidence) -> str:
-    """An EBS volume counts for how long demand was above a limit, not how long I/Os took."""
-    counted_pct = highest([values.counted_pct(cap) for cap in CAPS])
-    if counted_pct is None:
+def _of_reported(values: Evidence) -> str:
+    """What an EBS volume counted, or else its provider reports, of the time above its limits: not
+    how long I/Os took."""
+    shares_pct: list[float | None] = []
+    for cap in CAPS:
+        reach = values.reach(cap)
+        shares_pct += [reach.disk_pct, reach.machine_pct]
+    most_pct = highest(shares_pct)
+    if most_pct is None:
         return ""
     used_pct = signs.nearest_cap(values)
-    if counted_pct >= cap_binding.HELD_BACK_PCT:
+    by = values.reach("iops").by
+    if most_pct >= cap_binding.HELD_BACK_PCT:
         exceeded = " and ".join(_exceeded_limits(values))
-        text = f" By EBS' count demand was above {exceeded} of the time."
+        text = f" By {by} demand was above {exceeded} of the time."
         # 0: no cap is declared, so there is nothing to compare.
         if 0 < used_pct < CAP_PCT:
             text += (
@@ -72,21 +79,26 @@ def _of_ebs(values: Evidence) -> str:
                 "the limit is below the one declared."
             )
         return text
-    if used_pct >= CAP_PCT:
-        return (
-            f" Its disk used {percent(used_pct)} of a cap in the median second. By EBS' count "
-            f"demand was above a limit for {percent(counted_pct)} of the time: no cap is named."
-        )
-    return ""
+    is_partly_known = None in shares_pct
+    if used_pct < CAP_PCT or (is_partly_known and by == "EBS' count"):
+        return ""
+    text = (
+        f" Its disk used {percent(used_pct)} of a cap in the median second. By {by} demand was "
+        f"above a limit for {percent(most_pct)} of the time"
+    )
+    if by == "EBS' count":
+        return f"{text}: no cap is named."
+    return f"{text}: the declared limit may be below the real one."
 
 
 def _exceeded_limits(values: Evidence) -> list[str]:
     """`the volume's IOPS for 40 %`, of each limit that held I/Os back."""
     limits: list[str] = []
     for cap in CAPS:
+        reach = values.reach(cap)
         shares_pct = {
-            "volume": values.volume.volume_exceeded_pct(cap),
-            "machine": values.volume.instance_exceeded_pct(cap),
+            _OWNERS[reach.by]: reach.disk_pct,
+            "machine": reach.machine_pct,
         }
         for owner, share_pct in shares_pct.items():
             if share_pct is not None and share_pct >= cap_binding.HELD_BACK_PCT:

@@ -74,27 +74,31 @@ def disk_rates(growth: Growth, node: str) -> DiskRates:
 
 
 @dataclass(frozen=True)
-class ExceededShares:
-    """By an EBS volume's count: share of time in which demand was above a limit, of the volume or
-    of its machine (the instance)."""
+class LimitShares:
+    """Share of time in which demand was above a limit, of the disk or of its machine."""
 
-    volume_iops_pct: float | None
-    volume_bandwidth_pct: float | None
-    instance_iops_pct: float | None
-    instance_bandwidth_pct: float | None
+    disk_iops_pct: float | None
+    disk_bandwidth_pct: float | None
+    machine_iops_pct: float | None
+    machine_bandwidth_pct: float | None
 
 
-def exceeded_shares(growth: Growth, node: str) -> ExceededShares:
+def exceeded_shares(growth: Growth, node: str) -> LimitShares:
+    """By an EBS volume's count; the machine is its instance."""
+    return _limit_shares(growth, node, counter_names.EXCEEDED)
+
+
+def reached_shares(growth: Growth, node: str) -> LimitShares:
+    """By what a provider reports of minutes."""
+    return _limit_shares(growth, node, counter_names.LIMIT_REACHED)
+
+
+def _limit_shares(growth: Growth, node: str, counters: Sequence[str]) -> LimitShares:
     # The counters are of seconds, so their growth a second is the share itself.
-    def share(counter: str) -> float | None:
-        return share_pct(growth.per_s(node, counter), 1)
-
-    return ExceededShares(
-        volume_iops_pct=share(counter_names.VOLUME_IOPS_EXCEEDED),
-        volume_bandwidth_pct=share(counter_names.VOLUME_BANDWIDTH_EXCEEDED),
-        instance_iops_pct=share(counter_names.INSTANCE_IOPS_EXCEEDED),
-        instance_bandwidth_pct=share(counter_names.INSTANCE_BANDWIDTH_EXCEEDED),
-    )
+    shares_pct: list[float | None] = []
+    for counter in counters:
+        shares_pct.append(share_pct(growth.per_s(node, counter), 1))
+    return LimitShares(*shares_pct)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from typing import Literal
 
-from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence
+from orchestrator.analysis.telemetry.use.node_values import (
+    CapName,
+    Evidence,
+    largest,
+)
 from orchestrator.tier import Tier
 
 # Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
@@ -27,6 +31,10 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
         return False
     if counted_pct is not None and counted_pct >= SURELY_HELD_BACK_PCT:
         return True
+    # Minutes below a limit may have had seconds at it, so that they deny nothing.
+    reach = values.reach(cap)
+    if largest(reach.disk_pct, reach.machine_pct) >= SURELY_HELD_BACK_PCT:
+        return True
     await_s = values.disk.disk_await_s
     idle_s = values.disk.idle_disk_latency_s
     in_flight = values.disk.disk_queue_depth or 0.0
@@ -45,17 +53,15 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     return times >= BINDING
 
 
-def counted_owner(
-    cap: CapName, values: Evidence
-) -> Literal["volume", "instance"] | None:
-    """Whose limit demand was above, by an EBS volume's count: the volume's, or its machine's (the
-    instance). None: there is no count, or it names both or neither."""
-    volume_pct = values.volume.volume_exceeded_pct(cap)
-    instance_pct = values.volume.instance_exceeded_pct(cap)
-    if volume_pct is None or instance_pct is None:
+def reported_owner(cap: CapName, values: Evidence) -> Literal["disk", "machine"] | None:
+    """Whose limit was reached, by an EBS volume's count or what a provider reports of minutes.
+
+    None: that is not known of both, or it names both or neither."""
+    reach = values.reach(cap)
+    if reach.disk_pct is None or reach.machine_pct is None:
         return None
-    if volume_pct >= SURELY_HELD_BACK_PCT and instance_pct < HELD_BACK_PCT:
-        return "volume"
-    if instance_pct >= SURELY_HELD_BACK_PCT and volume_pct < HELD_BACK_PCT:
-        return "instance"
+    if reach.disk_pct >= SURELY_HELD_BACK_PCT and reach.machine_pct < HELD_BACK_PCT:
+        return "disk"
+    if reach.machine_pct >= SURELY_HELD_BACK_PCT and reach.disk_pct < HELD_BACK_PCT:
+        return "machine"
     return None

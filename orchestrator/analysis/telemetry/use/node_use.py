@@ -26,6 +26,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
     HostUse,
     LoadUse,
     NodeCpuUse,
+    ProviderReport,
     RequestUse,
     SharedUse,
     TrafficCount,
@@ -71,7 +72,8 @@ class _NodeUse:
     """A node's parts. `disk`: the whole disk, even if several nodes are on it."""
 
     disk: rates.DiskRates
-    exceeded: rates.ExceededShares
+    exceeded: rates.LimitShares
+    reached: rates.LimitShares
     disk_busy_pct: float | None
     idle_disk_latency_s: float | None
     caps: CapUse
@@ -87,6 +89,7 @@ class _NodeUse:
             caps=self.caps,
             disk=self._disk_use(),
             volume=self._volume_count(),
+            report=self._provider_report(),
             cpu=NodeCpuUse(
                 cpu_pct=self.cpu.cpu_pct,
                 time_at_cpu_pct=self.seconds.time_at_cpu_pct,
@@ -120,10 +123,19 @@ class _NodeUse:
     def _volume_count(self) -> VolumeCount:
         exceeded = self.exceeded
         return VolumeCount(
-            volume_iops_exceeded_pct=exceeded.volume_iops_pct,
-            volume_bandwidth_exceeded_pct=exceeded.volume_bandwidth_pct,
-            instance_iops_exceeded_pct=exceeded.instance_iops_pct,
-            instance_bandwidth_exceeded_pct=exceeded.instance_bandwidth_pct,
+            volume_iops_exceeded_pct=exceeded.disk_iops_pct,
+            volume_bandwidth_exceeded_pct=exceeded.disk_bandwidth_pct,
+            instance_iops_exceeded_pct=exceeded.machine_iops_pct,
+            instance_bandwidth_exceeded_pct=exceeded.machine_bandwidth_pct,
+        )
+
+    def _provider_report(self) -> ProviderReport:
+        reached = self.reached
+        return ProviderReport(
+            disk_iops_limit_reached_pct=reached.disk_iops_pct,
+            disk_bandwidth_limit_reached_pct=reached.disk_bandwidth_pct,
+            machine_iops_limit_reached_pct=reached.machine_iops_pct,
+            machine_bandwidth_limit_reached_pct=reached.machine_bandwidth_pct,
         )
 
     def _traffic(self) -> TrafficCount:
@@ -178,6 +190,7 @@ def _use_of(
     return _NodeUse(
         disk=disk,
         exceeded=rates.exceeded_shares(growth, node.name),
+        reached=rates.reached_shares(growth, node.name),
         disk_busy_pct=rates.share_pct(busy_s, 1),
         idle_disk_latency_s=_idle_latency_of(run.record, node, disk),
         caps=telemetry.against_caps.get(node.name, CapUse()),

@@ -96,7 +96,7 @@ class DiskUse:
 @dataclass(frozen=True)
 class VolumeCount:
     """An EBS volume's own count: share of time in which demand was above a limit of the volume or
-    its machine (the instance). `node_use` makes it of `rates.ExceededShares`."""
+    its machine (the instance). `node_use` makes it of `rates.LimitShares`."""
 
     volume_iops_exceeded_pct: float | None = None
     volume_bandwidth_exceeded_pct: float | None = None
@@ -112,6 +112,37 @@ class VolumeCount:
         if cap == "iops":
             return self.instance_iops_exceeded_pct
         return self.instance_bandwidth_exceeded_pct
+
+
+@dataclass(frozen=True)
+class ProviderReport:
+    """What a provider reports of minutes: share of time in minutes in which a limit of the disk or
+    of its machine was reached. `node_use` makes it of `rates.LimitShares`."""
+
+    disk_iops_limit_reached_pct: float | None = None
+    disk_bandwidth_limit_reached_pct: float | None = None
+    machine_iops_limit_reached_pct: float | None = None
+    machine_bandwidth_limit_reached_pct: float | None = None
+
+    def of_disk_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.disk_iops_limit_reached_pct
+        return self.disk_bandwidth_limit_reached_pct
+
+    def of_machine_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.machine_iops_limit_reached_pct
+        return self.machine_bandwidth_limit_reached_pct
+
+
+@dataclass(frozen=True)
+class LimitReach:
+    """For which share of time limits of a disk and of its machine were reached, and who says so.
+    `by`: as it stands behind "by" in a sentence."""
+
+    disk_pct: float | None
+    machine_pct: float | None
+    by: Literal["EBS' count", "its provider's report"]
 
 
 @dataclass(frozen=True)
@@ -255,6 +286,7 @@ class Evidence:
     caps: CapUse = field(default_factory=CapUse)
     disk: DiskUse = field(default_factory=DiskUse)
     volume: VolumeCount = field(default_factory=VolumeCount)
+    report: ProviderReport = field(default_factory=ProviderReport)
     cpu: NodeCpuUse = field(default_factory=NodeCpuUse)
     link: LinkUse = field(default_factory=LinkUse)
     traffic: TrafficCount = field(default_factory=TrafficCount)
@@ -276,6 +308,16 @@ class Evidence:
         if volume_pct is None or instance_pct is None:
             return None
         return max(volume_pct, instance_pct)
+
+    def reach(self, cap: CapName) -> LimitReach:
+        """By an EBS volume's count, which comes before what a provider reports of minutes."""
+        volume_pct = self.volume.volume_exceeded_pct(cap)
+        instance_pct = self.volume.instance_exceeded_pct(cap)
+        if volume_pct is not None or instance_pct is not None:
+            return LimitReach(volume_pct, instance_pct, "EBS' count")
+        disk_pct = self.report.of_disk_pct(cap)
+        machine_pct = self.report.of_machine_pct(cap)
+        return LimitReach(disk_pct, machine_pct, "its provider's report")
 
     def sampled(self) -> dict[str, float]:
         """The values that there are, by their names."""

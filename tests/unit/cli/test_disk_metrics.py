@@ -1,0 +1,235 @@
+"""What a provider kept of a campaign's disks is given to `analyze` afterwards, up to the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.results import measured_window
+from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from orchestrator.system import campaign_writing, parquet, store
+from orchestrator.system.observation_files import DEMAND
+from tests.campaign_tables import Shape, sampled_in
+from tests.campaigns import build_campaign
+from tests.documented import examples
+
+# Well below each cap of its tier, so that nothing but the report names a limit.
+BELOW_CAPS = Shape(184.0, 400.0, 100.0, await_s=0.0021, cpu_pct=26.0)
+NODE = "node-1"
+AMOUNTS = {
+    "Data Disk Read Operations/Sec": 400.0,
+    "Data Disk Write Operations/Sec": 100.0,
+    "Data Disk Read Bytes/sec": 3_276_800.0,
+    "Data Disk Write Bytes/sec": 819_200.0,
+}
+IDLE = {
+    "Data Disk IOPS Consumed Percentage": 46.0,
+    "Data Disk Bandwidth Consumed Percentage": 20.0,
+}
+MACHINE = {
+    "VM Uncached IOPS Consumed Percentage": 100.0,
+    "VM Uncached Bandwidth Consumed Percentage": 30.0,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A campaign of one run, as it is stored."""
+    campaign = build_campaign(
+        profiles=("premium",),
+        workloads=("insert",),
+        repetitions=1,
+        measure_s=300.0,
+        shapes={("premium", "insert"): BELOW_CAPS},
+    )
+    where = campaign_writing.create(
+        tmp_path / "results", campaign.plan, campaign.fingerprint, 1_750_000_000.0
+    )
+    (run,) = campaign.runs
+    run_folder = campaign_writing.run_folder(where, run.record.run)
+    transactions = run.transactions()
+    campaign_writing.save_run(
+        run_folder, run.record, run.intervals, transactions, [sampled_in(run)]
+    )
+    return where
+
+
+def minutes_of(folder: Path) -> pd.DatetimeIndex:
+    """Each minute around the measured window."""
+    (run,) = store.load(folder).runs
+    window = measured_window(run.record)
+    assert window is not None
+    begin_s, end_s = window
+    begin = pd.Timestamp(begin_s - 120, unit="s", tz="UTC").floor("min")
+    end = pd.Timestamp(end_s + 120, unit="s", tz="UTC")
+    return pd.date_range(begin, end, freq="min")
+
+
+def of_azure(
+    folder: Path,
+    values: Mapping[str, float],
+    luns: Sequence[str] = ("0",),
+    machine: str = NODE,
+    shift: str = "0s",
+) -> Path:
+    """An answer of `az monitor metrics list`; without `luns` one of a machine."""
+    dimensions: list[list[Any]] = []
+    for lun in luns:
+        dimensions.append([{"name": {"value": "lun"}, "value": lun}])
+    moments = minutes_of(folder) + pd.Timedelta(shift)
+    metrics = []
+    for name, value in values.items():
+        data = []
+        for moment in moments:
+            data.append({"timeStamp": moment.isoformat(), "average": value})
+        series = [
+            {"metadatavalues": dimension, "data": data}
+            for dimension in dimensions or [[]]
+        ]
+        resource = f"Microsoft.Compute/virtualMachines/{machine}"
+        metric_id = f"/subscriptions/0/providers/{resource}/providers/x/metrics/{name}"
+        metrics.append({"id": metric_id, "name": {"value": name}, "timeseries": series})
+    file = folder.parent / f"{machine}-{len(values)}-{len(luns)}.json"
+    file.write_text(json.dumps({"interval": "PT1M", "value": metrics}))
+    return file
+
+
+def analyzed(folder: Path, *words: str) -> int:
+    return exit_code(["analyze", str(folder), *words], CampaignApp())
+
+
+def given(*files: Path) -> list[str]:
+    words = []
+    for file in files:
+        words += ["--disk-metrics", str(file)]
+    return words
+
+
+def text_of(folder: Path) -> str:
+    return (folder / "report.md").read_text().replace("\xa0", " ")
+
+
+def test_what_azure_monitor_kept_of_a_machine_is_the_cause_on_the_page(
+    folder: Path,
+) -> None:
+    """As docs/SOURCES.md has it: the disks in one file, their machine in another."""
+    assert "tierbench analyze" in "".join(examples("SOURCES.md", "In a campaign", "sh"))
+    assert analyzed(folder) == EXIT_DONE
+    assert "by its provider's report" not in text_of(folder)
+    disks = of_azure(folder, {**AMOUNTS, **IDLE})
+    machine = of_azure(folder, MACHINE, luns=())
+    assert analyzed(folder, *given(disks, machine)) == EXIT_DONE
+    text = text_of(folder)
+    assert (
+        "The machine of node-1 held its disk back: by its provider's report its IOPS limit was "
+        "exceeded 100 % of the time" in text
+    )
+    verdict = json.loads((folder / "verdict.json").read_text())
+    (bottleneck,) = verdict["bottlenecks"]
+    assert bottleneck["evidence"]["disk_iops_limit_reached_pct"] == 0
+    assert bottleneck["evidence"]["machine_iops_limit_reached_pct"] == 100
+    # It is kept, with the files as they were given.
+    kept = sorted((folder / "disk-metrics" / "given").iterdir())
+    assert [file.read_bytes() for file in kept] == [
+        disks.read_bytes(),
+        machine.read_bytes(),
+    ]
+    assert analyzed(folder) == EXIT_DONE
+    assert text_of(folder) == text
+
+
+def test_what_was_given_before_is_replaced(folder: Path) -> None:
+    machine = of_azure(folder, MACHINE, luns=())
+    assert (
+        analyzed(folder, *given(of_azure(folder, {**AMOUNTS, **IDLE}), machine))
+        == EXIT_DONE
+    )
+    idle = of_azure(folder, {**AMOUNTS, **IDLE})
+    assert analyzed(folder, *given(idle)) == EXIT_DONE
+    assert "held its disk back" not in text_of(folder)
+    assert len(list((folder / "disk-metrics" / "given").iterdir())) == 1
+
+
+def test_seconds_that_an_observation_has_read_are_taken_too(
+    folder: Path,
+) -> None:
+    """As `tierbench observe --prometheus` leaves those of the EBS CSI driver."""
+    begin_s = minutes_of(folder).as_unit("s").astype(int).to_numpy()
+    table = pd.DataFrame({"begin_s": begin_s.astype(float)})
+    table = table.assign(
+        node="i-1",
+        device="vol-1",
+        end_s=table["begin_s"] + 60,
+        reads=24_000.0,
+        writes=6_000.0,
+        read_bytes=2e8,
+        written_bytes=5e7,
+        iops_over_s=0.0,
+        bandwidth_over_s=0.0,
+        machine_iops_over_s=48.0,
+        machine_bandwidth_over_s=0.0,
+    )
+    observation = folder.parent / "observed"
+    observation.mkdir()
+    parquet.write(observation / DEMAND, [table])
+    named = ("--disk", "node-1=vol-1")
+    assert analyzed(folder, *given(observation), *named) == EXIT_DONE
+    assert (
+        "The machine of node-1 held its disk back: by its provider's report its IOPS limit was "
+        "exceeded 80 % of the time" in text_of(folder)
+    )
+
+
+@pytest.mark.parametrize(
+    ("luns", "machine", "shift", "words", "what"),
+    [
+        (("0",), "db-9", "0s", (), "no node of the campaign is called as a machine"),
+        (("0", "1"), NODE, "0s", (), "node-1 may be node-1/lun0 and node-1/lun1"),
+        (("0",), NODE, "1h", (), "when no run was made"),
+        (("0",), NODE, "0s", ("--disk", "node-1=lun7"), "the files have no disk lun7"),
+        (("0",), NODE, "0s", ("--disk", "db-1=lun0"), "has no node db-1"),
+        (("0",), NODE, "0s", ("--disk", "lun0"), "does not name a disk"),
+    ],
+)
+def test_what_is_of_no_node_or_no_run_is_refused(
+    folder: Path,
+    luns: Sequence[str],
+    machine: str,
+    shift: str,
+    words: Sequence[str],
+    what: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = of_azure(folder, {**AMOUNTS, **IDLE}, luns, machine, shift)
+    assert analyzed(folder, *given(file), *words) == EXIT_USAGE
+    assert what in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "disk-metrics").exists()
+
+
+def test_files_without_limits_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyzed(folder, *given(of_azure(folder, AMOUNTS))) == EXIT_USAGE
+    assert "report of no limit" in capsys.readouterr().err
+
+
+def test_a_disk_without_files_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyzed(folder, "--disk", "node-1=lun0") == EXIT_USAGE
+    assert "--disk-metrics" in capsys.readouterr().err
+
+
+def test_a_disk_of_two_is_named(folder: Path) -> None:
+    disks = of_azure(folder, {**AMOUNTS, **IDLE}, ("0", "1"))
+    machine = of_azure(folder, MACHINE, luns=())
+    named = ("--disk", "node-1=node-1/lun1")
+    assert analyzed(folder, *given(disks, machine), *named) == EXIT_DONE
+    assert "held its disk back" in text_of(folder)
