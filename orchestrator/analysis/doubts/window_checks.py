@@ -115,8 +115,8 @@ def _ended_too_soon(after_s: float) -> Doubt:
     after = format_seconds(after_s)
     return limits_the_answer(
         "not recovered",
-        f"the window ended {after} after the slow disk, too soon to see the load as before "
-        f"for {slowed.RECOVERED_FOR_S} s",
+        f"the window ended {after} after the slow disk; "
+        f"a recovery takes {slowed.RECOVERED_FOR_S} s to show",
         advice="give a longer `measure`, or let the disk be slow earlier (@AFTER)",
     )
 

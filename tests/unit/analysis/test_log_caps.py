@@ -109,7 +109,7 @@ def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
     )
     cause = node_cause.judge(values, replace(DATA, machine=MACHINE), "node-1")
     assert cause.name == "vm_cap"
-    assert "99 % of the 400 IOPS" in cause.text
+    assert "99 % of 400 IOPS" in cause.text
     assert "(azure/Standard_D4s_v5)" in cause.text
     free = node_cause.judge(
         but(values, held_back_pct=2.0), replace(DATA, machine=MACHINE), "n"

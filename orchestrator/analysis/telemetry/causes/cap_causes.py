@@ -142,8 +142,8 @@ def _both_at_cap_of_machine(
         limit = f"{number(tier.machine.limits.iops)} IOPS"
     waits = instead_of_idle(values, "each I/O")
     text = (
-        f"The disks of {node} for data and WAL were together at {together} of the {limit} that "
-        f"their machine ({tier.machine.vm}) lets through{waits}. A larger machine would help; "
+        f"The disks of {node} for data and WAL together reached {together} of {limit}{waits}. "
+        f"Their machine ({tier.machine.vm}) lets no more through. A larger machine would help; "
         "faster disks would not."
     )
     return Cause("vm_cap", text + memory_too(values))
