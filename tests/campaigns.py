@@ -427,6 +427,18 @@ def stored(campaign: Results, results: Path) -> Path:
     return folder
 
 
+def stored_with_tables(campaign: Results, results: Path) -> Path:
+    """The campaign written to a results folder, with its transactions and samples."""
+    folder = campaign_writing.create(
+        results, campaign.plan, campaign.fingerprint, 1_750_000_000.0
+    )
+    for run in campaign.runs:
+        tables = (run.intervals, None, run.sampled.parts())
+        run_folder = campaign_writing.run_folder(folder, run.record.run)
+        campaign_writing.save_run(run_folder, run.record, *tables)
+    return folder
+
+
 def in_files(campaign: Results, folder: Path, rows: int) -> Results:
     """The campaign as it is read back, with its samples in row groups of so many rows."""
     kept = stored(campaign, folder)

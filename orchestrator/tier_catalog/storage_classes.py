@@ -34,9 +34,9 @@ def of(
 ) -> ClassWanted:
     """The class `name` of the catalog's type, with `options` of Azure's driver. ValueError if no
     driver makes such disks."""
-    driver = shipped(__package__, "drivers.yaml").get(provider_of(full_name))
-    if driver is None or kind.volume_type is None:
+    if not is_made(full_name, kind):
         raise ValueError(f"no Kubernetes driver makes volumes of {full_name}")
+    driver = _drivers()[provider_of(full_name)]
     parameters = {
         driver["type"]: kind.volume_type,
         # Azure's driver caches reads on the host by default, and a cache is not the disk.
@@ -53,6 +53,15 @@ def of(
         # Limits of fixed sizes, such as Azure Premium's, follow from what the claim asks for alone.
         size_bytes=whole_gib_bytes(size_bytes),
     )
+
+
+def is_made(full_name: str, kind: DiskType) -> bool:
+    """Whether a driver makes disks of the catalog's type."""
+    return provider_of(full_name) in _drivers() and kind.volume_type is not None
+
+
+def _drivers() -> Mapping[str, Any]:
+    return shipped(__package__, "drivers.yaml")
 
 
 def _provisioned(

@@ -14,7 +14,6 @@ from orchestrator.analysis.telemetry.counters.counter_names import (
 )
 from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.counter_sources import NODE_EXPORTER
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node
 from orchestrator.units import format_bytes, listed

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -20,6 +20,7 @@ from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
+from orchestrator.extensions.predict import class_volumes
 from orchestrator.extensions.predict.answer import (
     by_price,
     doubts_of_cell,
@@ -60,7 +61,8 @@ def predict(
     what they did, and all of the catalog."""
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results)
-    offers = Offers(app.root, predictor)
+    of_classes = class_volumes.is_on_them(predictor.measured)
+    offers = Offers(app.root, predictor, of_classes=of_classes)
     rows = tier or offers.rows(size)
     unbounded = list(offers.predictions(rows, may_skip=not tier))
     if not tier:
@@ -91,6 +93,10 @@ def advise(
     ] = None,
     tier: TiersOption = None,
     size: SizeOption = None,
+    enforcement: Annotated[
+        Literal["emulated", "storage-class"] | None,
+        Option(help="storage-class: only volumes of Kubernetes."),
+    ] = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next. It
@@ -101,18 +107,24 @@ def advise(
     campaign, predictor = _predictor(app, name, slug, results, hour)
     # What no run can tell of is refused before the catalog is simulated.
     predictor.check(clauses)
-    unbounded = _layouts(Offers(app.root, predictor, clauses), tier, size)
+    of_classes = class_volumes.is_on_them(predictor.measured)
+    if enforcement is not None:
+        of_classes = enforcement == "storage-class"
+    offers = Offers(app.root, predictor, clauses, of_classes)
+    unbounded = _layouts(offers, tier, size)
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     cell = measured_cell(campaign, predictor.measured, name)
     chosen = worth_measuring(predictions)
-    commands = tuple(commands_that_measure(campaign, cell.workload, chosen, slo))
+    commands = tuple(
+        commands_that_measure(campaign, cell.workload, chosen, slo, of_classes)
+    )
     objectives = [format_objective(clause) for clause in clauses]
     own_machine = predictor.measured.record.profile.cluster.vm or ""
     answer = prediction_answer(
         cell.workload, objectives, predictions, commands, own_machine
     )
     predicted = Predicted(
-        cell, answer, predictions, tuple(clauses), bool(tier), commands
+        cell, answer, predictions, tuple(clauses), bool(tier), commands, of_classes
     )
     documents.show(app, _advice_as_json(predicted), document(predicted), *commands)
 

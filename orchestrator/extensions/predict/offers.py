@@ -9,7 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import UsageError
-from orchestrator.extensions.predict import layouts
+from orchestrator.extensions.predict import class_volumes, layouts
 from orchestrator.extensions.predict.machines import MachinesToBuy
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
@@ -27,14 +27,22 @@ LOG_BYTES = 32 * 2**30
 
 
 class Offers:
-    """The catalog's disks for a predictor's cluster. clauses: of the SLO, if one was asked for."""
+    """The catalog's disks for a predictor's cluster.
+
+    clauses: of the SLO, if one was asked for. of_classes: only what a StorageClass gives.
+    """
 
     def __init__(
-        self, root: Path, predictor: Predictor, clauses: Sequence[Objective] = ()
+        self,
+        root: Path,
+        predictor: Predictor,
+        clauses: Sequence[Objective] = (),
+        of_classes: bool = False,
     ) -> None:
         self._root = root
         self._predictor = predictor
         self._clauses = clauses
+        self._of_classes = of_classes
         self._catalog = project_files.catalog(root)
         self._cluster = predictor.measured.record.profile.cluster
         usual = _usual_machines(self._cluster.vm, root)
@@ -56,8 +64,12 @@ class Offers:
         return self._rows_of(needed_bytes)
 
     def _rows_of(self, needed_bytes: int) -> list[str]:
-        points = candidates.points(self._catalog, needed_bytes)
-        return [candidates.text(keys) for keys in points]
+        rows: list[str] = []
+        for keys in candidates.points(self._catalog, needed_bytes):
+            row = candidates.text(keys)
+            if not self._of_classes or class_volumes.gives(self._catalog, row):
+                rows.append(row)
+        return rows
 
     def predictions(
         self, rows: Sequence[str], *, may_skip: bool
@@ -67,6 +79,8 @@ class Offers:
         UsageError if nothing can be said of a row, unless `may_skip` lets it be left out.
         """
         for row in rows:
+            if self._of_classes:
+                class_volumes.require(self._catalog, row)
             place = DiskOnMachine(row, self._machines.usual_for(row))
             try:
                 prediction = self._prediction(self._bought(place), place.machine)
@@ -82,7 +96,7 @@ class Offers:
         machine and on those that are cheaper or let more through, and with a second disk for the
         log where that may meet it for less.
 
-        No layout has such a disk for a run whose commits wait for no log.
+        No layout has such a disk for a run whose commits wait for no log, or of a StorageClass.
         """
         predictions = list(self.predictions(rows, may_skip=True))
         alone: dict[DiskOnMachine, Prediction] = {}
@@ -94,7 +108,7 @@ class Offers:
             if row.place not in alone and row.has_latencies:
                 alone[row.place] = self._prediction(row.tier, row.machine)
                 predictions.append(alone[row.place])
-        if self._predictor.commits:
+        if self._predictor.commits and not self._of_classes:
             logs = self._log_rows()
             predictions += layouts.with_log_disks(
                 data_rows, alone, logs, self._prediction
@@ -188,6 +202,10 @@ class Offers:
 
 def _bytes_of_its_disk(tier: Tier) -> int:
     """The bytes of all disks that are striped to one; 0 if not known."""
+    claimed = tier.disk.storage_class
+    # A class that was there already is asked for so many bytes by each claim.
+    if claimed is not None and claimed.size_bytes:
+        return claimed.size_bytes
     return (tier.origin.size_bytes or 0) * tier.count
 
 

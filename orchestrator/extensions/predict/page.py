@@ -54,7 +54,7 @@ _USUAL = ("throughput_per_s", "latency_p99_s")
 class Predicted:
     """`predictions`: all, from cheap to dear. `clauses`: of the SLO, if one was asked for.
     `is_of_named`: whether somebody named the disks. `commands`: those that measure what is named
-    first."""
+    first. `of_classes`: all are volumes of a StorageClass."""
 
     cell: MeasuredCell
     answer: Answer
@@ -62,6 +62,7 @@ class Predicted:
     clauses: Sequence[Objective] = ()
     is_of_named: bool = False
     commands: Sequence[str] = ()
+    of_classes: bool = False
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -123,11 +124,14 @@ def _title(predicted: Predicted) -> str:
 
 def _subtitle(predicted: Predicted) -> str:
     cell = predicted.cell
+    disks = counted(len(predicted.predictions), "disk")
+    if predicted.of_classes:
+        disks = f"{disks} of StorageClasses, one for each node"
     parts = [
         f"predicted from {cell.run}",
         cell.database,
         counted(cell.nodes, "node"),
-        counted(len(predicted.predictions), "disk"),
+        disks,
     ]
     return " · ".join(parts)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.extensions.predict import class_volumes
 from orchestrator.extensions.predict.first_answer import choices, first_answer
 from orchestrator.extensions.predict.measured_cell import measured_cell
 from orchestrator.extensions.predict.next_commands import commands_that_measure
@@ -22,9 +23,14 @@ def without_slo(
     chosen: list[Prediction] = []
     for choice in choices(cell, predictions):
         chosen.append(choice.cheapest)
-    commands = tuple(commands_that_measure(campaign, cell.workload, chosen))
+    of_classes = class_volumes.is_on_them(run)
+    commands = tuple(
+        commands_that_measure(campaign, cell.workload, chosen, of_classes=of_classes)
+    )
     answer = first_answer(cell, predictions, commands)
-    return Predicted(cell, answer, predictions, commands=commands)
+    return Predicted(
+        cell, answer, predictions, commands=commands, of_classes=of_classes
+    )
 
 
 def as_json(predicted: Predicted) -> dict[str, object]:

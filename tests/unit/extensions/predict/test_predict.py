@@ -18,7 +18,7 @@ import pytest
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.metric_values import whole
 from orchestrator.analysis.predictions import Prediction
-from orchestrator.analysis.results import Results, finished
+from orchestrator.analysis.results import finished
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.prepare.init import CLUSTERS
@@ -29,10 +29,10 @@ from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.model import Objective, Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
-from orchestrator.system import campaign_writing, parquet, store
+from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
-from tests.campaigns import build_campaign
+from tests.campaigns import build_campaign, stored_with_tables
 
 RUN = "02-ultra-tpcc-r1"
 
@@ -45,25 +45,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stored(folder: Path, **given: Any) -> Path:
     tiers = ["premium", "ultra"]
-    kept(
-        folder,
-        build_campaign(
-            profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given
-        ),
+    made = build_campaign(
+        profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given
     )
+    stored_with_tables(made, folder)
     return folder
-
-
-def kept(folder: Path, made: Results) -> Path:
-    """The campaign's own folder."""
-    campaign = campaign_writing.create(
-        folder, made.plan, made.fingerprint, 1_750_000_000.0
-    )
-    for run in made.runs:
-        tables = (run.intervals, None, run.sampled.parts())
-        run_folder = campaign_writing.run_folder(campaign, run.record.run)
-        campaign_writing.save_run(run_folder, run.record, *tables)
-    return campaign
 
 
 def a_prediction(tier: str) -> Prediction:
