@@ -20,6 +20,7 @@ from orchestrator import errors, parts, powers
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.model import Node
 from orchestrator.run import observation_folders
+from orchestrator.run.readings import Miss
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, parquet
 from orchestrator.units import format_moment
@@ -31,10 +32,10 @@ COARSE_S = 15.0
 LOOK_S = 5.0
 
 Pieces = tuple[int, float]  # the number of pieces, and the seconds of each
-Look = Callable[[Mapping[str, int]], None]
+Look = Callable[[Mapping[Miss, int]], None]
 
 
-def _look_away(misses: Mapping[str, int]) -> None:
+def _look_away(misses: Mapping[Miss, int]) -> None:
     """Nobody waits for what failed so far."""
 
 
@@ -94,7 +95,7 @@ def observe(
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
     look: Look = _look_away,
-) -> Mapping[str, int]:
+) -> Mapping[Miss, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted.
 
@@ -112,7 +113,7 @@ def observe(
     if begun_s is None:
         failure = _first_failure(collectors, disks, now_s)
         if failure is not None:
-            return {failure: 1}
+            return {Miss("", "", failure): 1}
         # An exporter may take a while. The folder's name and the end have to be of one moment:
         # otherwise the next command would find some time left, and go on in a night that is over.
         now_s = clock.now()
@@ -172,7 +173,7 @@ class _DiskReader:
     clock: powers.Clock
     collectors: Sequence[parts.Collector]
     look: Look
-    misses: Counter[str]
+    misses: Counter[Miss]
 
     def read_piece(self, piece: Piece) -> None:
         """Waits for it, and reads every second until it ends. Of one that is over, or partly, what

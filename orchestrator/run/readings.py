@@ -33,10 +33,24 @@ class _Series(NamedTuple):
     unit: str
 
 
+class Miss(NamedTuple):
+    """What could not be read. who: a collector, a machine, or the sampler; empty if nobody else
+    reads. kind: the class of the error, empty for a machine that failed as a whole.
+    """
+
+    who: str
+    kind: str
+    reason: str
+
+    def __str__(self) -> str:
+        """The form that records have: `sessions: OSError: terminating connection`."""
+        return ": ".join(filter(None, self))
+
+
 class Readings:
     """What the sampler has gathered. One thread may add while another reads.
 
-    `misses`: "collector: reason" → count. `clocks`: machine elsewhere → how much later its
+    `misses`: what could not be read → how often. `clocks`: machine elsewhere → how much later its
     clock is than this computer's, by which samples are timed.
 
     Samples of each minute, or of each `part` of so many, go to a file of their own in
@@ -50,7 +64,7 @@ class Readings:
         part: int = _PART,
         hear: Callable[[Sample], None] | None = None,
     ) -> None:
-        self.misses: Counter[str] = Counter()
+        self.misses: Counter[Miss] = Counter()
         self.ticks = 0
         self.cost_s = 0.0
         self.clocks: dict[str, ClockOffset] = {}
@@ -86,8 +100,7 @@ class Readings:
             self._hear(sample)
 
     def missed(self, who: str, error: Exception) -> None:
-        kind = type(error).__name__
-        self.misses[f"{who}: {kind}: {error}"] += 1
+        self.misses[Miss(who, type(error).__name__, str(error))] += 1
 
     def end_tick(self, now_s: float) -> None:
         """Writes what the last minute gave, if it is over; later if the disk has no room."""
@@ -170,7 +183,7 @@ class Readings:
         facts: dict[str, Any] = {
             "ticks": self.ticks,
             "cost_s_per_tick": cost_s_per_tick,
-            "misses": dict(self.misses),
+            "misses": {str(miss): count for miss, count in self.misses.items()},
         }
         if self.clocks:
             facts["clocks"] = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from orchestrator import errors, parts
 from orchestrator.model import Cluster, Node, Sample
 from orchestrator.powers import Clock, Machine, Platform
-from orchestrator.run.readings import Readings
+from orchestrator.run.readings import Miss, Readings
 from orchestrator.system import at_once
 
 # Seconds that a tick waits for machines: a slower one costs ticks of all others.
@@ -123,7 +123,7 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
         if call.done():
             error = call.error()
         if error is not None:
-            readings.misses[f"machine {machine.name}: {error}"] += 1
+            readings.misses[Miss(f"machine {machine.name}", "", str(error))] += 1
         elif machine.clock_offset:
             readings.clocks[machine.name] = machine.clock_offset
 

@@ -20,6 +20,7 @@ from orchestrator.guards import GuardBeats
 from orchestrator.histories import files as histories
 from orchestrator.histories import prometheus
 from orchestrator.run import observing
+from orchestrator.run.readings import Miss
 from orchestrator.system import http_client, observation_files
 
 
@@ -179,21 +180,21 @@ def _read_live(
             reading,
             watched.machines,
             pieces,
-            look=_Gaps(app, watched.beats).look,
+            look=ReadingGaps(app, watched.beats).look,
         )
     return _failures_in_words(failed)
 
 
-def _failures_in_words(failed: Mapping[str, int]) -> list[str]:
-    """`failed`: reason → how often."""
+def _failures_in_words(failed: Mapping[Miss, int]) -> list[str]:
+    """`failed`: what could not be read → how often."""
     misses = []
-    for reason, count in failed.items():
+    for miss, count in failed.items():
         times = units.counted(count, "time")
-        misses.append(f"{reason} ({times})")
+        misses.append(f"{miss} ({times})")
     return misses
 
 
-class _Gaps:
+class ReadingGaps:
     """Says each reason why something cannot be read, once, and lets reading go on."""
 
     def __init__(self, app: App, beats: GuardBeats) -> None:
@@ -201,18 +202,17 @@ class _Gaps:
         self._beats = beats
         self._warned: set[str] = set()
 
-    def look(self, failed: Mapping[str, int]) -> None:
+    def look(self, failed: Mapping[Miss, int]) -> None:
         """`failed`: what could not be read so far. Raises if the guard is lost."""
         # The guard is lost if another campaign has removed the agents: all would be gaps.
         self._beats.require()
-        reasons = set()
-        for text in failed:
-            # The warning leaves out the node, because one server may answer for all of them.
-            _node, _, reason = text.partition(": OSError: ")
-            reasons.add(reason)
-        for reason in reasons - self._warned - {""}:
-            self._app.progress.warn(
-                f"{reason}: the readings have a gap until it answers again. Check "
-                "that it runs and can be reached; reading goes on"
-            )
-            self._warned.add(reason)
+        for miss in failed:
+            # Of a machine that failed as a whole, each disk is a miss by itself.
+            is_of_machine = not miss.kind
+            # The warning leaves out who read, because one server may answer for several.
+            if not is_of_machine and miss.reason not in self._warned:
+                self._app.progress.warn(
+                    f"{miss.reason}: the readings have a gap until it answers again. Check "
+                    "that it runs and can be reached; reading goes on"
+                )
+                self._warned.add(miss.reason)

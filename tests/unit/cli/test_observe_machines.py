@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.cli.observe import observe_readings
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.guards import GuardBeats
 from orchestrator.histories import files
@@ -22,6 +23,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities
+from orchestrator.run.readings import Miss
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench
@@ -208,3 +210,15 @@ def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
     assert (
         "nodes has `kubernetes`: add `platform: kubernetes`" in capsys.readouterr().err
     )
+
+
+def test_any_reading_that_fails_is_told_once_and_a_machine_s_by_its_disks(
+    far: Far, tmp_path: Path
+) -> None:
+    app = far.app(tmp_path)
+    gaps = observe_readings.ReadingGaps(app, GuardBeats())
+    refused = Miss("db1:9300 sda", "ConnectionRefusedError", "db1 refuses")
+    gaps.look({refused: 1, Miss("machine far", "", "no answer yet"): 1})
+    gaps.look({refused: 2})
+    begins = [line.split(":")[0] for line in said_by(app)]
+    assert begins == ["db1 refuses"]

@@ -27,7 +27,7 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine
 from orchestrator.run import observation_folders
 from orchestrator.run.observing import EXPORTER_PATH, observe, of_disks
-from orchestrator.run.readings import Readings
+from orchestrator.run.readings import Miss, Readings
 from orchestrator.system import observation_files
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from orchestrator.system.http_client import get_exporter
@@ -90,9 +90,9 @@ def read(
     folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
 ) -> Mapping[str, int]:
     reading = of_disks_alone([], EXPORTER_PATH, get)
-    return observe(
-        folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, reading
-    )
+    disks = list(of_disks([AN_EXPORTER], device))
+    misses = observe(folder, disks, 3600.0, clock, reading)
+    return {str(miss): count for miss, count in misses.items()}
 
 
 def of(folder: Path) -> Demand:
@@ -248,7 +248,7 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
     device = next(iter(block_devices.counter_rows(LocalMachine())))
     nodes = [Node("", "host", machine=each.name) for each in machines]
 
-    def look(misses: Mapping[str, int]) -> None:
+    def look(misses: Mapping[Miss, int]) -> None:
         if not misses:
             agents[1].processes[0].kill()
 
@@ -260,7 +260,7 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
     for machine in machines:
         machine.close()
     of_machines = {each.node: each for each in demands(files.read(tmp_path))}
-    assert any("far does not answer: it has ended" in why for why in misses)
+    assert any("far does not answer: it has ended" in str(miss) for miss in misses)
     assert of_machines["far"].end_s[-1] < of_machines["near"].end_s[-1] - 5
     assert of_machines["near"].is_fine and len(of_machines["near"].starts) <= 2
 
@@ -269,7 +269,7 @@ def test_a_machine_that_does_not_have_the_disk_is_named_at_once(tmp_path: Path) 
     machine, clock = LocalMachine(), MadeUpClock(BEGIN_S)
     disks = list(of_disks([Node("", "host", machine=machine.name)], "sdx"))
     (miss,) = observe(tmp_path, disks, 3600.0, clock, reading_of([machine]), [machine])
-    assert f"{machine.name} sdx: sdx is not in /proc/diskstats" in miss
+    assert f"{machine.name} sdx: sdx is not in /proc/diskstats" in str(miss)
     assert clock.now() == BEGIN_S and not observation_files.live(tmp_path)
 
 
