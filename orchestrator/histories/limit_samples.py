@@ -10,17 +10,12 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import Array
-from orchestrator.analysis.observed.reported_throttle import (
-    COLUMNS,
-    MACHINE_COLUMNS,
-    OVER_S,
-)
+from orchestrator.analysis.observed.reported_throttle import OVER_S, SHARES
 from orchestrator.analysis.telemetry.counters import counted_time
 from orchestrator.analysis.telemetry.counters.counter_names import LIMIT_REACHED
 
-_SHARES = (*COLUMNS.values(), *MACHINE_COLUMNS.values())
 # Columns of a table with INTERVALS that report of limits.
-REPORTS = (*OVER_S, *_SHARES)
+REPORTS = (*OVER_S, *SHARES)
 # Times that are written of one moment differ by their rounding.
 _SAME_MOMENT_S = 0.001
 
@@ -49,7 +44,7 @@ def _seconds_of_limits(
     intervals: pd.DataFrame, step_s: Array
 ) -> Iterator[tuple[str, Array]]:
     """A counter's name, and for how many seconds of each interval its limit was reached."""
-    for metric, over_s, share in zip(LIMIT_REACHED, OVER_S, _SHARES, strict=True):
+    for metric, over_s, share in zip(LIMIT_REACHED, OVER_S, SHARES, strict=True):
         # A disk that counts seconds tells more than minutes do.
         if over_s in intervals:
             seconds = intervals[over_s].to_numpy(float)

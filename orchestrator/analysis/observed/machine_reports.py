@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import Array
-from orchestrator.analysis.observed.reported_throttle import MACHINE_COLUMNS
+from orchestrator.analysis.observed.reported_throttle import MACHINE_SHARES
 
 MACHINE = "machine"
 _PLACE = ["node", "begin_s", "end_s"]
-_REPORTS = list(MACHINE_COLUMNS.values())
+_REPORTS = list(MACHINE_SHARES)
 # Times that two tools write of one moment differ by their rounding.
 _SAME_MOMENT_S = 0.001
 

@@ -1,12 +1,13 @@
 """What a disk's provider itself reports of its limits, interval by interval. Pure.
 
-It outranks what counts look like. Tables with INTERVALS may have columns of two kinds:
+It outranks what counts look like. Tables with INTERVALS may have columns of two kinds, one for each
+of _LIMITS:
 
-- for each limit of a disk the share of the interval's minutes in which the limit held I/Os back,
-  for some time in each. Of a minute without that, a few seconds at the limit are not ruled out:
-  pages of one provider say both that any moment counts, and that it must go on.
-- for each limit of a disk, and of its machine, the seconds in which more was asked for. A disk that
-  counts these tells what sums of minutes hide.
+- SHARES: the share of the interval's minutes in which the limit held I/Os back, for some time in
+  each. Of a minute without that, a few seconds at the limit are not ruled out: pages of one
+  provider say both that any moment counts, and that it must go on.
+- OVER_S: the seconds in which more was asked for than the limit. A disk that counts these tells
+  what sums of minutes hide.
 """
 
 from __future__ import annotations
@@ -24,36 +25,29 @@ Shares = np.ndarray[Any, np.dtype[np.float64]]
 Limited = Literal["ios", "bytes"]
 Owner = Literal["disk", "machine"]
 
-COLUMNS: dict[Limited, str] = {
-    "ios": "over_iops_share",
-    "bytes": "over_bandwidth_share",
-}
 
+class _Limit(NamedTuple):
+    """What it limits, and whose it is: the disk's, or that of the machine with all of its disks."""
 
-# The same of the machine that all disks of a node share.
-MACHINE_COLUMNS: dict[Limited, str] = {
-    "ios": "machine_over_iops_share",
-    "bytes": "machine_over_bandwidth_share",
-}
-_MINUTES: tuple[tuple[Owner, dict[Limited, str]], ...] = (
-    ("disk", COLUMNS),
-    ("machine", MACHINE_COLUMNS),
-)
-
-
-class _CountedLimit(NamedTuple):
-    owner: Owner
     limited: Limited
+    owner: Owner
 
 
-# Columns of the seconds that an interval was above a limit.
-_SECONDS: dict[str, _CountedLimit] = {
-    "iops_over_s": _CountedLimit("disk", "ios"),
-    "bandwidth_over_s": _CountedLimit("disk", "bytes"),
-    "machine_iops_over_s": _CountedLimit("machine", "ios"),
-    "machine_bandwidth_over_s": _CountedLimit("machine", "bytes"),
-}
-OVER_S = tuple(_SECONDS)
+_LIMITS = (
+    _Limit("ios", "disk"),
+    _Limit("bytes", "disk"),
+    _Limit("ios", "machine"),
+    _Limit("bytes", "machine"),
+)
+DISK_SHARES = ("over_iops_share", "over_bandwidth_share")
+MACHINE_SHARES = ("machine_over_iops_share", "machine_over_bandwidth_share")
+SHARES = (*DISK_SHARES, *MACHINE_SHARES)
+OVER_S = (
+    "iops_over_s",
+    "bandwidth_over_s",
+    "machine_iops_over_s",
+    "machine_bandwidth_over_s",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +77,17 @@ def in_rows(rows: pd.DataFrame) -> Iterator[ReportedThrottle]:
     """The reports on the intervals of one disk. A limit of which nothing is reported has none, and
     of a count that is longer than its interval nothing is known."""
     length_s = rows["end_s"].to_numpy(float) - rows["begin_s"].to_numpy(float)
-    for column, limit in _SECONDS.items():
-        if column in rows and rows[column].notna().any():
+    for limit, column in zip(_LIMITS, OVER_S, strict=True):
+        if _is_there(rows, column):
             over_s = rows[column].to_numpy(float)
             is_possible = counted_time.is_possible(over_s, length_s)
             share = np.where(is_possible, np.minimum(1.0, over_s / length_s), np.nan)
             yield ReportedThrottle(limit.limited, share, limit.owner, is_counted=True)
-    for owner, columns in _MINUTES:
-        for limited, column in columns.items():
-            if column in rows and rows[column].notna().any():
-                yield ReportedThrottle(limited, rows[column].to_numpy(float), owner)
+    for limit, column in zip(_LIMITS, SHARES, strict=True):
+        if _is_there(rows, column):
+            share = rows[column].to_numpy(float)
+            yield ReportedThrottle(limit.limited, share, limit.owner)
+
+
+def _is_there(rows: pd.DataFrame, column: str) -> bool:
+    return column in rows and bool(rows[column].notna().any())

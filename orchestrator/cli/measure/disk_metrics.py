@@ -63,7 +63,9 @@ class _GivenMetrics:
 def _is_of(disk: _FileDisk, node: Node, wanted: str | None) -> bool:
     if wanted is not None:
         return wanted in (disk.device, str(disk))
-    return disk.node in (node.name, node.machine)
+    # Azure's names are the same in letters of either size.
+    name = disk.node.casefold()
+    return name in (node.name.casefold(), node.machine.casefold())
 
 
 def keep(

@@ -13,7 +13,7 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import QUANTITIES
 from orchestrator.analysis.observed.machine_reports import MACHINE
 from orchestrator.analysis.observed.managed_servers import FLEXIBLE_SERVER_STORAGE
-from orchestrator.analysis.observed.reported_throttle import COLUMNS, MACHINE_COLUMNS
+from orchestrator.analysis.observed.reported_throttle import SHARES
 from orchestrator.histories.files.metric_points import (
     DiskPlace,
     MetricPoint,
@@ -27,8 +27,6 @@ _TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 _REPORTED = _TABLES["reported"]
 _OF_MACHINES = _TABLES["reported_of_machines"]
 _QUANTITIES = {**_TABLES["providers"], **_REPORTED, **_OF_MACHINES}
-# What is not an amount, but a report of a limit.
-_SHARES = {*COLUMNS.values(), *MACHINE_COLUMNS.values()}
 # Percentages are means of a minute, and rounded. At 100 the disk's limit holds I/Os back
 # (https://learn.microsoft.com/azure/virtual-machines/disks-metrics).
 _AT_LIMIT_PCT = 99.0
@@ -92,7 +90,7 @@ def _points(metric: Any, step_s: float) -> Iterator[MetricPoint]:
         place = _place(disk, metric["id"], series.get("metadatavalues") or ())
         for point in series["data"]:
             value = point.get("average")
-            if quantity in _SHARES and value is not None:
+            if quantity in SHARES and value is not None:
                 value = _share_at_limit(metric["name"]["value"], value, step_s)
             yield MetricPoint(
                 place.node, place.device, point["timeStamp"], quantity, value

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES
 from orchestrator.analysis.observed.managed_servers import RDS_STORAGE
-from orchestrator.analysis.observed.reported_throttle import COLUMNS as REPORTED
+from orchestrator.analysis.observed.reported_throttle import DISK_SHARES
 from orchestrator.histories.files.metric_points import (
     DiskPlace,
     MetricPoint,
@@ -67,7 +67,7 @@ def _as_sums(rates: pd.DataFrame) -> pd.DataFrame:
 def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
     """Sums of checks → shares of the minutes of an interval. FormError if they are no such sums."""
     minutes = (table["end_s"] - table["begin_s"]) / _CHECK_S
-    for column in REPORTED.values():
+    for column in DISK_SHARES:
         if column not in table:
             continue
         sums = table[column].dropna()

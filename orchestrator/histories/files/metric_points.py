@@ -10,8 +10,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
 from orchestrator.analysis.observed.machine_reports import MACHINE
-from orchestrator.analysis.observed.reported_throttle import COLUMNS as REPORTED
-from orchestrator.analysis.observed.reported_throttle import MACHINE_COLUMNS
+from orchestrator.analysis.observed.reported_throttle import SHARES
 from orchestrator.histories.files.texts import FormError
 from orchestrator.histories.files.times import unix_s
 
@@ -72,7 +71,7 @@ def intervals(
     # Of a machine nothing but its limits is reported.
     complete = wide[has_all | (wide["device"] == MACHINE)]
     end_s = complete["begin_s"] + complete["step_s"]
-    columns = [*INTERVALS, *REPORTED.values(), *MACHINE_COLUMNS.values()]
+    columns = [*INTERVALS, *SHARES]
     in_order = complete.assign(end_s=end_s).reindex(columns=columns)
     # A provider that does not report of limits has no column of them.
     reports = in_order.columns.difference(list(INTERVALS))

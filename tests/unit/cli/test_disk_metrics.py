@@ -233,3 +233,10 @@ def test_a_disk_of_two_is_named(folder: Path) -> None:
     named = ("--disk", "node-1=node-1/lun1")
     assert analyzed(folder, *given(disks, machine), *named) == EXIT_DONE
     assert "held its disk back" in text_of(folder)
+
+
+def test_a_machine_is_its_node_in_letters_of_either_size(folder: Path) -> None:
+    """As Azure takes names."""
+    disks = of_azure(folder, {**AMOUNTS, **IDLE}, machine="NODE-1")
+    assert analyzed(folder, *given(disks)) == EXIT_DONE
+    assert (folder / "disk-metrics" / "given").exists()
