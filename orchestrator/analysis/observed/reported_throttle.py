@@ -26,7 +26,7 @@ Limited = Literal["ios", "bytes"]
 Owner = Literal["disk", "machine"]
 
 
-class _Limit(NamedTuple):
+class _ReportedLimit(NamedTuple):
     """What it limits, and whose it is: the disk's, or that of the machine with all of its disks."""
 
     limited: Limited
@@ -34,10 +34,10 @@ class _Limit(NamedTuple):
 
 
 _LIMITS = (
-    _Limit("ios", "disk"),
-    _Limit("bytes", "disk"),
-    _Limit("ios", "machine"),
-    _Limit("bytes", "machine"),
+    _ReportedLimit("ios", "disk"),
+    _ReportedLimit("bytes", "disk"),
+    _ReportedLimit("ios", "machine"),
+    _ReportedLimit("bytes", "machine"),
 )
 DISK_SHARES = ("over_iops_share", "over_bandwidth_share")
 MACHINE_SHARES = ("machine_over_iops_share", "machine_over_bandwidth_share")
