@@ -274,6 +274,31 @@ def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -
     assert server.statements[made + 2].startswith('COMMENT ON DATABASE "tierbench"')
 
 
+@pytest.mark.parametrize("theirs", [True, False])
+def test_a_database_that_is_replaced_as_soon_as_it_is_made_is_not_taken(
+    theirs: bool,
+) -> None:
+    """Another one of its name has not the number of connections that ours is made with."""
+    server = Server()
+
+    def before(statement: str) -> None:
+        was_made = "tierbench" in server.databases
+        if was_made and "FROM pg_database" in statement:
+            server.drop("tierbench")
+            server.before = lambda _statement: None
+            if theirs:
+                server.databases["tierbench"] = {"payroll"}
+
+    server.before = before
+    with (
+        pytest.raises(RunError, match="somebody replaced the database tierbench"),
+        running(server, spec()),
+    ):
+        pass
+    assert server.databases.get("tierbench") in (None, {"payroll"})
+    assert not server.comments.get("tierbench")
+
+
 def test_a_database_of_an_earlier_release_is_told_by_the_machine_s_name() -> None:
     cache = CACHE[-1]
     place = str(cache.resolve())

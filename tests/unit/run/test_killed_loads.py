@@ -13,8 +13,10 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnfinishedError
 from orchestrator.load_generators import load_generators
+from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import LoadAbilities
-from orchestrator.run import datasets
+from orchestrator.powers import World
+from orchestrator.run import datasets, observed
 from tests.fake_parts import FakeGenerator
 from tests.fakes import QuietProgress
 from tests.plans import a_profile, a_workload
@@ -27,6 +29,14 @@ class Killed(BaseException):
 
 class GoesOn(FakeGenerator):
     abilities = LoadAbilities(loading_goes_on=True)
+
+
+class TakesAnHour(GoesOn):
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
+        super().load(workload, cluster, client, world)
+        world.clock.sleep(3600.0)
 
 
 def ensure(campaign: Campaign, generator: type[FakeGenerator] = GoesOn) -> Path:
@@ -62,6 +72,27 @@ def test_a_killed_load_goes_on_from_its_disks(make: Make) -> None:
         campaign
     )
     assert not note.exists()
+
+
+def paces_of_loads(campaign: Campaign) -> list[str]:
+    learnt = observed.learnt(campaign.world.cache)
+    return [name for name in learnt if name.startswith("load ")]
+
+
+def test_a_load_is_learnt_from(make: Make) -> None:
+    campaign = make()
+    ensure(campaign, TakesAnHour)
+    assert len(paces_of_loads(campaign)) == 1
+
+
+def test_a_load_that_goes_on_is_not_learnt_from(make: Make) -> None:
+    """It took a part of the time that its data need."""
+    killed(make)
+    (note,) = make().world.cache.glob("datasets/*/loading.json")
+    (note.parent / "loaded").write_text("half of it")
+    campaign = make()
+    ensure(campaign, TakesAnHour)
+    assert paces_of_loads(campaign) == []
 
 
 @pytest.mark.parametrize("word", ["database up", "settle"])

@@ -16,6 +16,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.cli.measure.concluding import conclude
+from orchestrator.facts import Pause
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judged_runs, judging, outlines, status, status_lines
 from orchestrator.system import campaign_writing, store, stored_json
@@ -126,6 +127,27 @@ def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
     assert elapsed == f"{format_seconds(now_s - began_s)} so far"
     assert left == f"about {format_seconds(left_s)} left"
     assert until == f"until {format_moment(now_s + left_s)}"
+
+
+def test_a_pause_is_no_part_of_the_run_in_progress() -> None:
+    """One of four runs of 120 s is left; it began when a pause of an hour was over."""
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        warmup_s=20.0,
+        measure_s=100.0,
+        frames=False,
+    )
+    *ended, _ = campaign.runs
+    ended_s = ended[-1].record.phases[-1].end_s
+    pauses = (Pause(ended_s + 10.0, ended_s + 3610.0),)
+    plan = replace(campaign.plan, pauses=pauses)
+    campaign = replace(campaign, plan=plan, runs=tuple(ended))
+    now_s = ended_s + 3610.0 + 50.0
+    line = status_lines.time_and_cost(outlines.of_campaign(campaign), now_s)
+    _, left, *_ = line.split(", ")
+    assert left == f"about {format_seconds(70.0)} left"
 
 
 @pytest.mark.parametrize(

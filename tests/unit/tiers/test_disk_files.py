@@ -221,8 +221,9 @@ def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> N
     assert options["--bytes"] == str(2**30) and "--copy-of" not in options
     with UnlimitedTier().attached(
         changed(TIER, enforcement="none"), NodesData([1, 1]), world
-    ):
-        pass
+    ) as disks:
+        # Nothing is copied, so each run loads.
+        assert [volume.restored for volume in disks.volumes] == [False, False]
     assert [one[2] for one in far.volumes[-2:]] == ["node-1", "node-2"]
 
 

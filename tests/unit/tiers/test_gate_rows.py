@@ -170,6 +170,15 @@ def test_the_rows_are_those_of_the_catalogue() -> None:
     assert len(ROWS) > 40, names
 
 
+def test_the_time_of_a_sync_is_told_in_seconds(take: Take) -> None:
+    tier = ODD[0]
+    (sync,) = [
+        check for check in take(tier, tier).checks if check.quantity == "fdatasync"
+    ]
+    # The disk answers a sync in 1,000,000 ns.
+    assert sync.measured == pytest.approx(0.001)
+
+
 @each_row
 @pytest.mark.parametrize("thorough", [False, True], ids=["quick", "thorough"])
 def test_an_honest_disk_of_the_row_passes(

@@ -309,6 +309,14 @@ def test_without_room_for_a_copy_every_run_loads(
     assert not restoring.snapshots_of(unkept, SIZES, "key", world)
 
 
+def test_room_for_a_copy_is_that_of_the_largest_node(
+    root: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which node lies on which disk is not known before they start."""
+    this_machine_has(monkeypatch, free_bytes=4 * 3000 - 1)
+    assert not restoring.snapshots_of(real_tier(root), [1000, 3000], "key", world)
+
+
 def test_a_copy_takes_the_space_of_the_data_once_more(root: Path, world: World) -> None:
     def needed(way: Snapshots | None) -> dict[str, int]:
         counted = restoring.places(real_tier(root, way), 3, world)

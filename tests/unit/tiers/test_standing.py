@@ -113,6 +113,26 @@ def test_a_disk_that_a_container_has_mounted_stays_up(place: Place) -> None:
     assert place.state() == (True, True, True)
 
 
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [
+        (3, r"p1 \(4001\), p2 \(4002\), p3 \(4003\)"),
+        (5, r"p1 \(4001\), p2 \(4002\), p3 \(4003\) and 2 more"),
+    ],
+)
+def test_at_most_three_of_those_that_have_it_mounted_are_named(
+    place: Place, count: int, names: str
+) -> None:
+    place.up()
+    for number in range(1, count + 1):
+        folder = place.proc / str(4000 + number)
+        folder.mkdir()
+        (folder / "comm").write_text(f"p{number}\n")
+        (folder / "mountinfo").write_text("50 1 7:7 / /data rw - xfs /dev/loop7 rw")
+    with pytest.raises(RunError, match=rf"also mounted for {names}(?!,| and)"):
+        place.down()
+
+
 class UntilItSleeps(FakeClock):
     """Removes a file when it sleeps first."""
 
@@ -193,6 +213,10 @@ def test_refusals(place: Place, asked: dict[str, Any], words: str) -> None:
     with pytest.raises(TierbenchError, match=words):
         place.up(**asked)
     assert place.is_clean() and place.shell.ran == []
+
+
+def test_a_disk_may_take_all_that_is_free(place: Place) -> None:
+    assert place.up(size_bytes=100 * GIB).size_bytes == 100 * GIB
 
 
 def test_a_place_that_is_taken(place: Place) -> None:
