@@ -10,6 +10,7 @@ from orchestrator.analysis.metric_values import Key, Measured, sound
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import looks, stats
+from orchestrator.units import format_seconds
 
 # Metrics that are compared. New-Order is the only one of TPC-C's types here, the one that the
 # specification reports first. Each further comparison is one more chance of a false alarm.
@@ -113,7 +114,7 @@ def pairs(
             left,
             right,
             ratio=stats.ratio_of_all(left, right),
-            obstacle=reason or _obstacle(left, right, runs),
+            obstacle=reason or _obstacle(key, (left, right), runs),
         )
 
 
@@ -122,14 +123,21 @@ def _values(side: Sequence[Measured], key: Key) -> tuple[float, ...]:
     return tuple(run[key].value for run in side if key in run)
 
 
-def _obstacle(left: tuple[float, ...], right: tuple[float, ...], runs: int) -> str:
+def _obstacle(
+    key: Key, sides: tuple[tuple[float, ...], tuple[float, ...]], runs: int
+) -> str:
     """Why the figures themselves must not be compared; empty if nothing says so."""
+    left, right = sides
     absent = runs - len(left) - len(right)
     if absent:
         # Dropping such runs would choose among them: the slow ones lack percentiles first.
         return f"{absent} of {runs} runs have no such figure"
     if min(*left, *right) <= 0:
         return "a run's figure is zero, and a ratio to it has no meaning"
+    apart = max(*left, *right) - min(*left, *right)
+    if key == ("recovery_s", "all") and apart <= slowed.LEAST_RECOVERY_S:
+        least = format_seconds(slowed.LEAST_RECOVERY_S)
+        return f"times to recover within {least} of each other are not told apart"
     return ""
 
 

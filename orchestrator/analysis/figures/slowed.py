@@ -27,6 +27,11 @@ _SCOPES = (BEFORE, MEANWHILE, AFTER)
 # before: what had been waiting makes throughput high while everybody still waits.
 RECOVERED_PCT = 90.0
 RECOVERED_FOR_S = 5
+# The time until then is counted in tenths of a second. In whole seconds one tier would look twice
+# as fast as another by a moment.
+_STEPS_PER_S = 10
+# Of RECOVERED_FOR_S so much may still be bad. So a shorter time is not told, nor a difference.
+LEAST_RECOVERY_S = 1.0
 # "As fast as before" is no slower than so many of those before.
 USUAL_PCT = 99.0
 
@@ -45,21 +50,21 @@ def added(
     """
     edges = _edges(kept["parts"], window_s)
     spans = parts_of_window.between(edges, result, pooled)
-    seconds = _Seconds(edges.over_s, edges.end_s)
+    steps = _Steps(edges.over_s, edges.end_s)
     # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
-        seconds.add(table)
+        steps.add(table)
         spans.add(table)
     before = spans.before
     meanwhile = spans.meanwhile
     at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
     if at_a_rate:
-        never_began = _NeverBegan.by_part(result.facts, meanwhile, seconds.length_s)
-        seconds.add_never_began(never_began.afterwards, never_began.rate_per_s)
+        never_began = _NeverBegan.by_part(result.facts, meanwhile, steps.length_s)
+        steps.add_never_began(never_began.afterwards, never_began.rate_per_s)
         fell_due = meanwhile.fell_due + never_began.meanwhile
-        against_before = _against_what_fell_due(before, meanwhile, fell_due, seconds)
+        against_before = _against_what_fell_due(before, meanwhile, fell_due, steps)
     else:
-        against_before = _against_before(before, meanwhile, seconds)
+        against_before = _against_before(before, meanwhile, steps)
     figures = (
         *result.measurements,
         *parts_of_window.figures(spans, _SCOPES),
@@ -79,7 +84,7 @@ def _edges(
 
 
 def _against_before(
-    before: Window, meanwhile: Window, seconds: _Seconds
+    before: Window, meanwhile: Window, steps: _Steps
 ) -> Iterator[Measurement]:
     """What was left of the throughput, and when it was as before again."""
     before_per_s = _throughput_per_s(before)
@@ -87,14 +92,14 @@ def _against_before(
         return
     share_pct = 100 * _throughput_per_s(meanwhile) / before_per_s
     yield metrics.measured("slow_share_pct", share_pct)
-    recovery_s = seconds.until(before_per_s * RECOVERED_PCT / 100)
+    recovery_s = steps.until(before_per_s * RECOVERED_PCT / 100)
     # A window that ends before the load has recovered has no such figure, which is not zero.
     if recovery_s is not None:
         yield metrics.measured("recovery_s", recovery_s)
 
 
 def _against_what_fell_due(
-    before: Window, meanwhile: Window, fell_due: float, seconds: _Seconds
+    before: Window, meanwhile: Window, fell_due: float, steps: _Steps
 ) -> Iterator[Measurement]:
     """The same at a rate. fell_due: of `meanwhile`, what never began too.
 
@@ -106,7 +111,7 @@ def _against_what_fell_due(
     if fell_due:
         served = _throughput_per_s(meanwhile) * meanwhile.duration_s
         yield metrics.measured("slow_share_pct", 100 * served / fell_due)
-    recovery_s = seconds.until_as_fast(latency_s.percentile(USUAL_PCT))
+    recovery_s = steps.until_as_fast(latency_s.percentile(USUAL_PCT))
     if recovery_s is not None:
         yield metrics.measured("recovery_s", recovery_s)
 
@@ -145,73 +150,77 @@ class _NeverBegan:
         )
 
 
-class _Seconds:
-    """What was served in each whole second since a moment, and what fell due in it."""
+class _Steps:
+    """What was served in each tenth of a second since a moment, and what fell due in it."""
 
     def __init__(self, begin_s: float, end_s: float) -> None:
         self._begin_s = begin_s
-        self._end_s = begin_s + max(0, int(end_s - begin_s))
-        self._count = int(self._end_s - begin_s)
+        self._count = max(0, int((end_s - begin_s) * _STEPS_PER_S))
+        self._end_s = begin_s + self.length_s
         self._never_began = np.zeros(self._count)
         self._served = np.zeros(self._count, dtype=int)
-        # Of what fell due and was served: its second, and how long it took.
-        self._due_second: list[np.ndarray] = []
+        # Of what fell due and was served: its step, and how long it took.
+        self._due_step: list[np.ndarray] = []
         self._due_latency_s: list[np.ndarray] = []
         self._due = np.zeros(self._count, dtype=int)
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._begin_s, self._end_s)
         served = inside[inside["outcome"] != FAILED]
-        self._served += self._by_second(served["start_s"] + served["latency_s"])
+        self._served += self._by_step(served["start_s"] + served["latency_s"])
         fell_due = due(table, self._begin_s, self._end_s)
-        self._due += self._by_second(fell_due["start_s"])
+        self._due += self._by_step(fell_due["start_s"])
         well = fell_due[fell_due["outcome"] != FAILED]
-        self._due_second.append(self._seconds_of(well["start_s"]))
+        self._due_step.append(self._steps_of(well["start_s"]))
         self._due_latency_s.append(well["latency_s"].to_numpy())
 
     @property
     def length_s(self) -> float:
-        return self._end_s - self._begin_s
+        return self._count / _STEPS_PER_S
 
     def add_never_began(self, count: float, per_s: float) -> None:
         """So many of the last that fell due, at `per_s`."""
-        for second in reversed(range(self._count)):
-            in_second = min(count, per_s)
-            self._never_began[second] = in_second
-            count -= in_second
+        for step in reversed(range(self._count)):
+            in_step = min(count, per_s / _STEPS_PER_S)
+            self._never_began[step] = in_step
+            count -= in_step
 
-    def _seconds_of(self, times_s: pd.Series) -> np.ndarray:
-        seconds: np.ndarray = (times_s.to_numpy() - self._begin_s).astype(int)
-        return seconds
+    def _steps_of(self, times_s: pd.Series) -> np.ndarray:
+        since_s = times_s.to_numpy() - self._begin_s
+        steps = (since_s * _STEPS_PER_S).astype(int)
+        # What is rounded up at the end is of the last step.
+        inside: np.ndarray = np.minimum(steps, self._count - 1)
+        return inside
 
-    def _by_second(self, times_s: pd.Series) -> np.ndarray:
-        return np.bincount(self._seconds_of(times_s), minlength=self._count)
+    def _by_step(self, times_s: pd.Series) -> np.ndarray:
+        return np.bincount(self._steps_of(times_s), minlength=self._count)
 
     def until(self, per_s: float) -> float | None:
         """When throughput was as high as `per_s` again, in seconds; None if it never was.
 
-        It is the end of the first of RECOVERED_FOR_S seconds in a row that have this throughput
-        together.
+        It is the end of the first step of RECOVERED_FOR_S that have this throughput together, but
+        LEAST_RECOVERY_S at least.
         """
-        enough = np.full(self._count, per_s)
+        enough = np.full(self._count, per_s / _STEPS_PER_S)
         return self._first_with(self._served, enough)
 
     def until_as_fast(self, longest_s: float) -> float | None:
         """When RECOVERED_PCT of what fell due took at most `longest_s`; None if it never did.
 
-        Counted as of `until`. A second in which nothing fell due is as before.
+        Counted as of `until`. A step in which nothing fell due is as before.
         """
-        if not self._due_second:
+        if not self._due_step:
             return None
         is_fast = np.concatenate(self._due_latency_s) <= longest_s
-        fast_seconds = np.concatenate(self._due_second)[is_fast]
-        fast = np.bincount(fast_seconds, minlength=self._count)
+        fast_steps = np.concatenate(self._due_step)[is_fast]
+        fast = np.bincount(fast_steps, minlength=self._count)
         fell_due = self._due + self._never_began
         return self._first_with(fast, fell_due * RECOVERED_PCT / 100)
 
     def _first_with(self, counts: np.ndarray, enough: np.ndarray) -> float | None:
-        for second in range(self._count - RECOVERED_FOR_S + 1):
-            in_a_row = slice(second, second + RECOVERED_FOR_S)
+        together = RECOVERED_FOR_S * _STEPS_PER_S
+        for step in range(self._count - together + 1):
+            in_a_row = slice(step, step + together)
             if counts[in_a_row].sum() >= math.fsum(enough[in_a_row]):
-                return second + 1.0
+                return max(LEAST_RECOVERY_S, (step + 1) / _STEPS_PER_S)
         return None
