@@ -280,3 +280,74 @@ def test_samples_of_an_ebs_volume_become_shares_of_the_window() -> None:
     assert named.evidence["volume_iops_exceeded_pct"] == pytest.approx(4.0)
     assert named.evidence["instance_iops_exceeded_pct"] == pytest.approx(60.0)
     assert "above the machine's IOPS for 60 % of the time." in named.text
+
+
+# ------------------------------------------------------------------ what a provider reports
+
+WAITING = {"disk_await_s": 0.006}
+
+
+def reported(disk_pct: float, machine_pct: float) -> dict[str, float]:
+    """By a provider's minutes, of IOPS; of bandwidth it reports no minute at a limit."""
+    return {
+        "disk_iops_limit_reached_pct": disk_pct,
+        "machine_iops_limit_reached_pct": machine_pct,
+        "disk_bandwidth_limit_reached_pct": 0.0,
+        "machine_bandwidth_limit_reached_pct": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("figures", "minutes", "cause"),
+    [
+        (WAITING, reported(0.0, 60.0), "vm_cap"),
+        # All disks of the machine count: this one's I/Os take as long as on the idle disk.
+        ({}, reported(0.0, 60.0), "unattributed"),
+        ({"idle_disk_latency_s": 0.0}, reported(0.0, 60.0), "unattributed"),
+        (
+            {"idle_disk_latency_s": 0.0, "disk_queue_depth": 2.0},
+            reported(0.0, 60.0),
+            "vm_cap",
+        ),
+        # Whose limit it was is not known.
+        (WAITING, reported(60.0, 60.0), "unattributed"),
+        (UNQUEUED, reported(20.0, 0.0), "iops_cap"),
+        (UNQUEUED, reported(19.9, 0.0), "unattributed"),
+        # Minutes below the limit may have had seconds at it.
+        (AT_CAP, reported(0.0, 0.0), "iops_cap"),
+        # What the volume counts itself comes first.
+        ({**AT_CAP, **exceeded(0.0, 0.0)}, reported(60.0, 0.0), "unattributed"),
+        ({**WAITING, **exceeded(0.0, 0.0)}, reported(0.0, 60.0), "unattributed"),
+        ({**AT_CAP, "held_back_pct": 2.0}, reported(60.0, 0.0), "unattributed"),
+    ],
+)
+def test_what_a_provider_reports_confirms_and_denies_nothing(
+    figures: Mapping[str, float], minutes: Mapping[str, float], cause: str
+) -> None:
+    judged = node_cause.judge(
+        of_figures({**QUIET, **figures, **minutes}), TIER, "node-1"
+    )
+    assert judged.name == cause
+
+
+@pytest.mark.parametrize(
+    ("figures", "text"),
+    [
+        (
+            reported(0.0, 60.0),
+            " By its provider's report demand was above the machine's IOPS for 60 % of the time. "
+            "Its median second used 40 % of a cap: I/Os came in bursts, or the limit is below the "
+            "one declared.",
+        ),
+        (
+            {**AT_CAP, **reported(0.0, 0.0)},
+            " Its disk used 99 % of a cap in the median second. By its provider's report demand "
+            "was above a limit for 0 % of the time: the declared limit may be below the real one.",
+        ),
+        (reported(0.0, 0.0), ""),
+    ],
+)
+def test_what_a_provider_reports_is_a_remark(
+    figures: Mapping[str, float], text: str
+) -> None:
+    assert disk_account.remark(values(**figures), "unattributed") == text

@@ -21,7 +21,7 @@ from tests.campaigns import build_campaign
 from tests.documented import examples
 
 # Well below each cap of its tier, so that nothing but the report names a limit.
-BELOW_CAPS = Shape(184.0, 400.0, 100.0, await_s=0.0021, cpu_pct=26.0)
+BELOW_CAPS = Shape(184.0, 400.0, 100.0, await_s=0.006, cpu_pct=26.0)
 NODE = "node-1"
 AMOUNTS = {
     "Data Disk Read Operations/Sec": 400.0,

@@ -156,6 +156,11 @@ def _is_held_back_by_machine(
     back, below any cap that was declared."""
     if cap_binding.reported_owner(kind.name, values) != "machine":
         return False
+    # A volume counts for itself. A provider reports of all disks of a machine: its limit was
+    # another one's if I/Os of this one did not wait.
+    is_of_all_disks = values.reach(kind.name).by == "its provider's report"
+    if is_of_all_disks and not cap_binding.has_waiting(values):
+        return False
     # The time in which the median second lies, as for a cap that was declared.
     least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
     return (values.reach(kind.name).machine_pct or 0.0) >= least_pct

@@ -53,6 +53,15 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     return times >= BINDING
 
 
+def has_waiting(values: Evidence) -> bool:
+    """Whether I/Os take longer than on the idle disk, or, if that is not known, queue."""
+    await_s = values.disk.disk_await_s
+    idle_s = values.disk.idle_disk_latency_s
+    if await_s is None or not idle_s:
+        return (values.disk.disk_queue_depth or 0.0) >= QUEUE_DEPTH
+    return await_s >= BINDING * idle_s
+
+
 def reported_owner(cap: CapName, values: Evidence) -> Literal["disk", "machine"] | None:
     """Whose limit was reached, by an EBS volume's count or what a provider reports of minutes.
 
