@@ -40,7 +40,8 @@ class Prediction:
     price: the same, with the number of nodes and where it was read.
     chance: that the SLO is met: that of its least likely clause.
     run: the run that the prediction rests on. doubts: what limits that run, and so the chance.
-    measured: the figures of the tier itself, where it was measured too.
+    measured: the figures of the tier itself, where it was measured too. other_machines: on which it
+    costs and does the same as on `machine`.
     """
 
     tier: str
@@ -55,3 +56,15 @@ class Prediction:
     machine: str = ""
     price: MonthlyPrice | None = None
     doubts: tuple[str, ...] = ()
+    other_machines: tuple[str, ...] = ()
+
+    @property
+    def machines(self) -> str:
+        """`m5.2xlarge or m6i.2xlarge`: all of them, without their provider; empty if none is
+        known."""
+        names: list[str] = []
+        for machine in (self.machine, *self.other_machines):
+            _, _, name = machine.partition("/")
+            if name:
+                names.append(name)
+        return " or ".join(names)

@@ -301,9 +301,9 @@ def _priced(prediction: Prediction, own_machine: str | None) -> str:
     """`azure/P30 for 405.51 USD a month`, or `azure/P30 with Standard_D16s_v5 for …` where the
     machine is not the run's. None: machines are not told."""
     disk = row_in_words(prediction.tier)
-    _, _, machine = prediction.machine.partition("/")
-    if machine and own_machine is not None and prediction.machine != own_machine:
-        disk = f"{disk} with {machine}"
+    is_own = own_machine in (prediction.machine, *prediction.other_machines)
+    if prediction.machines and own_machine is not None and not is_own:
+        disk = f"{disk} with {prediction.machines}"
     if prediction.price is None:
         return disk
     return f"{disk} for {phrases.monthly(prediction.price)}"

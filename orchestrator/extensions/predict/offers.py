@@ -113,7 +113,7 @@ class Offers:
             predictions += layouts.with_log_disks(
                 data_rows, alone, logs, self._prediction
             )
-        return predictions
+        return one_of_alike(predictions)
 
     def _on_useful_machines(self, rows: Sequence[Row]) -> Iterator[Row]:
         by_disk = units.gathered((row.name, row) for row in rows)
@@ -198,6 +198,32 @@ class Offers:
         # A machine may limit each type by itself, and the name of a layout has two of them.
         data_type = tier.origin.catalog_type
         return through(self._catalog.vm(machine), data_type, disks or tier.count)
+
+
+def one_of_alike(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """One of the predictions of a disk that costs and does the same on several machines, with the
+    names of all."""
+    kept: list[Prediction] = []
+    for prediction in predictions:
+        place = _place_of_alike(kept, prediction)
+        if place is None:
+            kept.append(prediction)
+        else:
+            first = kept[place]
+            machines = (*first.other_machines, prediction.machine)
+            kept[place] = replace(first, other_machines=machines)
+    return kept
+
+
+def _place_of_alike(kept: Sequence[Prediction], prediction: Prediction) -> int | None:
+    """Where the same of another machine stands; None: nowhere."""
+    for place, other in enumerate(kept):
+        as_there = replace(
+            prediction, machine=other.machine, other_machines=other.other_machines
+        )
+        if as_there == other:
+            return place
+    return None
 
 
 def _bytes_of_its_disk(tier: Tier) -> int:

@@ -214,9 +214,8 @@ def _price(prediction: Prediction) -> Cell:
         return Cell("not known")
     text = wording.money(prediction.monthly_cost, prediction.currency)
     behind: list[str] = []
-    _, _, machine = prediction.machine.partition("/")
-    if machine:
-        behind.append(f"with {machine}")
+    if prediction.machines:
+        behind.append(f"with {prediction.machines}")
     price = prediction.price
     if price is not None and price.verified is False:
         behind.append(phrases.NOT_VERIFIED)

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.extensions.predict import answer
 from orchestrator.extensions.predict.machines import MachinesToBuy
-from orchestrator.extensions.predict.offers import Offers
+from orchestrator.extensions.predict.offers import Offers, one_of_alike
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.model import Objective, Record
 from orchestrator.planning import project_files
@@ -105,3 +105,28 @@ def test_the_first_line_names_a_machine_that_is_not_the_runs_own() -> None:
     assert "azure/P60 with Standard_D16s_v5 for " in told.brief.what
     told = answer.prediction_answer("tpcc", ["throughput > 1/s"], [own], [], D8S)
     assert "azure/P60 for " in told.brief.what
+
+
+def test_machines_of_one_price_on_which_a_disk_does_the_same_stand_in_one_row() -> None:
+    """An m5 and an m6i cost the same. To 500 MiB/s they let through different amounts, which this
+    load asks of neither."""
+    row = "aws/gp3:size=250GiB,iops=12000,throughput=500MiB/s"
+    found = [one for one in offers(on_d8s).search([row]) if one.tier == row]
+    machines = {one.machine: one for one in found}
+    assert len({one.monthly_cost for one in found}) == len(found)
+    cheapest = machines["aws/m5.2xlarge"]
+    assert cheapest.other_machines == ("aws/m6i.2xlarge",)
+    assert cheapest.machines == "m5.2xlarge or m6i.2xlarge"
+    chosen = replace(cheapest, chance=1.0)
+    told = answer.prediction_answer("tpcc", ["p99 < 1 s"], [chosen], [], D8S)
+    assert "with m5.2xlarge or m6i.2xlarge for " in told.brief.what
+
+
+def test_machines_on_which_a_disk_does_more_stand_apart() -> None:
+    (one, *_) = offers(on_d8s).search(["azure/P15"])
+    faster = replace(one, machine="azure/x", limit="cpu_bound")
+    dearer = replace(one, machine="azure/y", monthly_cost=1e6)
+    alike = replace(one, machine="azure/z")
+    joined = one_of_alike([one, faster, dearer, alike])
+    assert [kept.machine for kept in joined] == [D8S, "azure/x", "azure/y"]
+    assert joined[0].other_machines == ("azure/z",)
