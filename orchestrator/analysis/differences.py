@@ -9,12 +9,14 @@ from typing import Any
 
 from orchestrator.analysis.run_values import ComparedValues
 from orchestrator.analysis.subjects import Subject, Topic, Values
-from orchestrator.design import factors
+from orchestrator.design import factors, slow_disks
 from orchestrator.units import format_bytes
 
 # Two loads of the same rows do not take the same bytes: files are rewritten at other times.
 MAX_DATA_DIFFERENCE_PCT = 5.0
 MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
+# The records of slow disks have no text of their own.
+_SLOW_DISKS = Subject(Topic.WORKLOAD, "slow")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def _shown(subject: Subject, value: Any) -> str:
     topic = subject.topic
     if value is None:
         return "not given"
+    if subject == _SLOW_DISKS:
+        return slow_disks.all_described(value) or "not given"
     if topic is Topic.CLUSTER:
         return factors.OF_CLUSTER[subject.key].show(value)
     if topic in (Topic.MEMORY_PER_NODE, Topic.DATA_BEFORE):

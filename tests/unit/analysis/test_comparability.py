@@ -13,10 +13,13 @@ from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.model import ClusterSpec, NodeSize, Record
+from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign, build_tier
 from tests.doubted import between, facts, phrases
 from tests.plans import a_plan
+
+SLOW = (SlowDisk("node-3", "share", 10.0, 20.0),)
 
 
 def record() -> Record:
@@ -58,6 +61,10 @@ def clustered(**changes: Any) -> Record:
         (
             lambda: replace(record(), workload=replace(record().workload, threads=8)),
             "workload's threads 60 against 8",
+        ),
+        (
+            lambda: replace(record(), workload=replace(record().workload, slow=SLOW)),
+            "workload's slow not given against node-3 at 10 % of its IOPS and bytes/s for 20 s",
         ),
         (
             lambda: facts(durability={"fsync": "off", "synchronous_commit": "on"})(
