@@ -11,7 +11,7 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.gate import fio_containers
 
 
 class NoDatabase(parts.Database):
@@ -40,7 +40,7 @@ class NoDatabase(parts.Database):
         world: World,
     ) -> Iterator[Cluster]:
         (volume,) = volumes
-        plan = disk_server.fio_container(
+        plan = fio_containers.fio_container(
             f"{network.name}-node-1", "database", volume, world
         )
         with world.platform.running(plan) as container:

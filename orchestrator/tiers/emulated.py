@@ -33,6 +33,7 @@ from orchestrator.tiers.common.emulated import (
     disk_server,
     limit_changes,
     log_disks,
+    running_disks,
     server_limits,
     window_disks,
 )
@@ -139,7 +140,7 @@ class EmulatedTier:
         for served in log_disks.data_and_logs(tier, disks):
             declared = server_limits.limits_of(served.tier)
             for server, running in limit_changes.enforced_by(served.containers, world):
-                disk_server.read_back(server, declared, running)
+                running_disks.read_back(server, declared, running)
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
         """Moves limits of all disks of data, of all disks of the WAL, or what both share."""

@@ -31,7 +31,7 @@ from orchestrator.planning import recorded_disk
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.emulated import host_load, running_disks
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.emulated import EmulatedTier
@@ -129,11 +129,11 @@ def measure(
     }
     with fio_jobs.fio_on(volume, world) as fio:
         fio.run("prepare", settings)
-        before = disk_server.ask(volume.server.container, ("stats",), world)
+        before = running_disks.ask(volume.server.container, ("stats",), world)
         began = time.monotonic()
         jobs = fio.run("iops", {**settings, "RUNTIME": "3s"})
         took_s = time.monotonic() - began
-        after = disk_server.ask(volume.server.container, ("stats",), world)
+        after = running_disks.ask(volume.server.container, ("stats",), world)
         rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
         for job, was in zip(jobs, rates, strict=True):
             found[f"IOPS, {job['jobname']}"] = fio_jobs.bytes_per_s(job) / 4096 / was
@@ -159,7 +159,7 @@ def slow_share(world: World) -> float:
         server = disks.volumes[0].server
         assert server is not None and server.container
         world.clock.sleep(20)
-        stats = disk_server.ask(server.container, ("stats",), world)
+        stats = running_disks.ask(server.container, ("stats",), world)
         return float(stats["slow_s"] / stats["drawing_s"])
 
 

@@ -34,9 +34,9 @@ from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import (
-    disk_server,
     host_load,
     limit_changes,
+    running_disks,
     server_limits,
 )
 from orchestrator.tiers.common.gate import (
@@ -120,7 +120,7 @@ class Bench:
         return found
 
     def stats(self) -> dict[str, Any]:
-        return disk_server.ask(self.disk, ("stats",), self.world)
+        return running_disks.ask(self.disk, ("stats",), self.world)
 
     def record(self, figure: Figure, measure: Callable[[], float]) -> None:
         """One repeat, with the CPU of the whole machine meanwhile."""

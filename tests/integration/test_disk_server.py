@@ -14,7 +14,7 @@ import pytest
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system.clock import wait_until, wait_while
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.emulated import host_load, running_disks
 from orchestrator.tiers.common.gate import fio_jobs
 from tests.integration import mount_points
 from tests.integration.conftest import measured
@@ -74,7 +74,7 @@ def test_what_the_host_cannot_store_is_refused_and_counted(
         device(SMALL, replace(world, cache=place / "cache")) as volume,
     ):
         assert volume.server is not None and volume.server.container
-        stats = partial(disk_server.ask, volume.server.container, ("stats",), world)
+        stats = partial(running_disks.ask, volume.server.container, ("stats",), world)
         assert stats()["host_errors"] == 0
         argv = ["dd", "if=/dev/zero", f"of={volume.device}", "oflag=direct"]
         errors = 0

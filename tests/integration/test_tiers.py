@@ -35,7 +35,7 @@ from orchestrator.tier import (
     MachineLimits,
     Tier,
 )
-from orchestrator.tiers.common.emulated import disk_server, limit_changes
+from orchestrator.tiers.common.emulated import limit_changes, running_disks
 from orchestrator.tiers.common.gate import (
     fio_jobs,
     measured_checks,
@@ -73,7 +73,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
     with device(SMALL, world) as volume:
         assert volume.server is not None and volume.server.container
         name = volume.server.container
-        (running,) = disk_server.running_disks(world)
+        (running,) = running_disks.find(world)
         assert (running.container, running.name) == (name, "node-1")
         with fio_jobs.fio_on(volume, world) as fio:
             fio.run("prepare", JOB)
@@ -83,7 +83,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
             assert read_iops(fio) == pytest.approx(2400, rel=0.03)
         with pytest.raises(UsageError, match="iops_burst needs iops"):
             limit_changes.change(name, {"iops_burst": 100}, world)
-        assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
+        assert running_disks.ask(name, ("limits",), world)["iops_burst"] == 0
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) ->
             assert read_iops(fio) == pytest.approx(800, rel=0.03)
         mechanism.lift(bursting, disks, world)
         mechanism.enforce(bursting, disks, world)
-        assert 0.5 <= disk_server.ask(name, ("stats",), world)["iops_credit"] < 0.8
+        assert 0.5 <= running_disks.ask(name, ("stats",), world)["iops_credit"] < 0.8
         limit_changes.change(name, {"iops": 900, "iops_burst": 1600}, world)
         with pytest.raises(GateError, match="enforces iops=900, expected 800"):
             mechanism.require_enforced(bursting, disks, world)
@@ -336,7 +336,7 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
         fio.run("prepare", ALONE)
         rates = [fio_jobs.bytes_per_s(job) / 4096 for job in fio.run("iops", JOB)]
         (alone,) = fio.run("latency", ALONE)
-        stats = disk_server.ask(volume.server.container, ("stats",), world)
+        stats = running_disks.ask(volume.server.container, ("stats",), world)
         with pytest.raises(UsageError, match="drawn from a table"):
             limit_changes.change(
                 volume.server.container, {"read_latency_us": 500}, world

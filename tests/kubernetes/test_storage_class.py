@@ -19,7 +19,7 @@ from orchestrator.parts import NodesData
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import ClassWanted, Tier
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.gate import fio_containers
 from tests.cluster import provisioner
 from tests.kubernetes.rented import COPIES, MECHANISM, NODES, SIZE, TIER, WANTED, world
 from tests.tiers import changed
@@ -45,7 +45,7 @@ def snapshots(world: World) -> Iterator[None]:
 
 def shell(volume: Volume, script: str, world: World) -> str:
     """What a script prints that has the volume at /tier."""
-    spec = disk_server.fio_container(f"{volume.name}-user", "client", volume, world)
+    spec = fio_containers.fio_container(f"{volume.name}-user", "client", volume, world)
     with world.platform.running(spec):
         done = world.platform.container(spec.name).exec(
             ("sh", "-c", script), timeout_s=60

@@ -32,6 +32,7 @@ from orchestrator.powers import (
 )
 from orchestrator.run import links
 from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.gate import fio_containers
 from orchestrator.tiers.common.real import cloud_metadata, removal
 from tests import ROOT
 from tests.documented import table_below
@@ -83,7 +84,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "folders and snapshots": made["folders"],
         "metadata": made["metadata"],
         "agent": agent.container("agent", images[0]),
-        "fio": disk_server.fio_container("gate", "client", DISK, world),
+        "fio": fio_containers.fio_container("gate", "client", DISK, world),
         "client": made["client"],
         "link": platform.specs["node-1-link"],
         "reach": made["reach"],

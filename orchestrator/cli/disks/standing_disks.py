@@ -16,8 +16,8 @@ from orchestrator.parts import Disks
 from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
 from orchestrator.tier import Gate, Quantiles, Tier
 from orchestrator.tiers.common.emulated import (
-    disk_server,
     limit_changes,
+    running_disks,
     server_limits,
     standing,
 )
@@ -94,7 +94,7 @@ def listed(
     for disk in disks:
         limits: Mapping[str, float] = {}
         if disk.runs:
-            limits = disk_server.ask(disk.disk.container, ("limits",), world)
+            limits = running_disks.ask(disk.disk.container, ("limits",), world)
         facts.append({**asdict(disk.disk), "state": disk.state, "limits": limits})
     return facts
 

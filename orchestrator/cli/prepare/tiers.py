@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.listing import TierRow, VmRow
     from orchestrator.tier_catalog.price_rows import PriceRow
     from orchestrator.tier_catalog.rows import DiskType, VmSize
-    from orchestrator.tiers.common.emulated.disk_server import RunningDisk
+    from orchestrator.tiers.common.emulated.running_disks import RunningDisk
 
 _NONE = (
     "no row of the catalog matches; `tierbench tiers list`, without "
@@ -142,7 +142,10 @@ def set_limits(
     UsageError if that run is not going on or has no such disks.
     """
     from orchestrator.system import store, unfinished_runs
-    from orchestrator.tiers.common.emulated import disk_server, limit_changes
+    from orchestrator.tiers.common.emulated import (
+        limit_changes,
+        running_disks,
+    )
 
     # A run that has ended has its limits in its record, which nothing may change.
     folder = unfinished_runs.unfinished_run(results, run)
@@ -159,8 +162,7 @@ def set_limits(
         )
     # Containers are found by their campaign's label, and this command has begun none.
     world.platform.campaign = running
-    running_disks = disk_server.running_disks(world)
-    disks = _chosen(running_disks, node)
+    disks = _chosen(running_disks.find(world), node)
     if not disks:
         raise UsageError(
             f"{folder.name} has no emulated disk at this moment",

@@ -1,8 +1,8 @@
-"""A database node in a container: what it is started from, and how it is reached and recorded.
+"""A database node in a container, from what it is started from to what the record has of it.
 
 Databases ask for their containers alike (`container_of_node`). Clients reach a node by its
 `endpoint`, with a password made for this start. Collectors and the record know it as a `Node`
-(`node_record`).
+(`node_records`).
 """
 
 import secrets
@@ -38,79 +38,6 @@ def new_password() -> str:
     return password
 
 
-def endpoint(
-    container: Container, port: int, password: str, tls: Tls = TLS_IF_OFFERED
-) -> Endpoint:
-    """The node's SQL: at the container's own address, and from here at a published port."""
-    return Endpoint(
-        host=container.address or container.name,
-        port=port,
-        local_host=container.host,
-        local_port=container.ports[port],
-        user=USER,
-        password=password,
-        database=DATABASE,
-        tls=tls,
-    )
-
-
-def node_record(
-    number: int,
-    plan: ContainerSpec,
-    volume: Volume,
-    container: Container,
-    world: World,
-    sources: Mapping[str, str] | None = None,
-) -> Node:
-    """Node `number`, counted from 1, as collectors and the record need it."""
-    return as_node(
-        container,
-        f"node-{number}",
-        "database",
-        device=_device(plan, volume, world),
-        wal_device=volume.wal_device.removeprefix("/dev/") or None,
-        cpus=plan.cpus,
-        memory_bytes=plan.memory_bytes,
-        sources=sources or {},
-    )
-
-
-def node_records(
-    plans: Sequence[ContainerSpec],
-    volumes: Sequence[Volume],
-    started: Sequence[Container],
-    world: World,
-) -> Iterator[Node]:
-    """Nodes as `node_record`, in the order in which they were started."""
-    for i, container in enumerate(started):
-        yield node_record(i + 1, plans[i], volumes[i], container, world)
-
-
-def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
-    """The block device of a node's data. None if it is not known: then there is no telemetry of the
-    disk."""
-    # The device of a claim (Kubernetes) is known only where it is mounted.
-    if volume.device or not volume.placement:
-        return volume.device.removeprefix("/dev/") or None
-    targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
-    # A run without telemetry of the disk is doubted; one that is refused says nothing at all.
-    with suppress(TierbenchError, OSError):
-        container = world.platform.container(plan.name)
-        listed = container.exec(LIST_MOUNTS, timeout_s=LOOK_S)
-        for mount in mounts.parsed(listed.out):
-            if [mount.path] == targets:
-                return _below_dev(mount.source)
-    return None
-
-
-def _below_dev(path: str) -> str | None:
-    """The name of a device directly below /dev; None for what is none."""
-    name = path.removeprefix("/dev/")
-    if name == path or "/" in name:
-        return None
-    return name
-
-
 def container_of_node(
     spec: ClusterSpec,
     number: int,
@@ -120,8 +47,10 @@ def container_of_node(
     command: tuple[str, ...],
     places: Sequence[str],
 ) -> ContainerSpec:
-    """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
-    disk in it, and of that of its WAL, if it has one."""
+    """What all databases ask for alike for the container of node `number`, counted from 1.
+
+    `places`: where its disk is mounted in it, and that of its WAL, if it has one.
+    """
     disk_mounts: list[powers.Mount] = []
     # There are fewer places than disks if a database has no disk for its WAL.
     for disk, place in zip((volume.name, volume.wal), places, strict=False):
@@ -141,12 +70,94 @@ def container_of_node(
     )
 
 
-def short_limits(plan: ContainerSpec, container: Container) -> str:
-    """Which limits of the container's processes are below the plan's; empty if none is known to
-    be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
+def short_limits(asked_for: ContainerSpec, container: Container) -> str:
+    """Which limits of the container's processes are below what was asked for; "" if none is known
+    to be.
+
+    yugabyted only warns of it, and a tablet server with many sessions fails later.
+    """
     low: list[str] = []
-    for name, least in plan.ulimits.items():
+    for name, least in asked_for.ulimits.items():
         limit = container.ulimits.get(name, UNLIMITED)
         if limit != UNLIMITED and int(limit) < least:
             low.append(f"{name} {limit} instead of {least}")
     return ", ".join(low)
+
+
+def endpoint(
+    container: Container, port: int, password: str, tls: Tls = TLS_IF_OFFERED
+) -> Endpoint:
+    """The node's SQL: at the container's own address, and from here at a published port."""
+    return Endpoint(
+        host=container.address or container.name,
+        port=port,
+        local_host=container.host,
+        local_port=container.ports[port],
+        user=USER,
+        password=password,
+        database=DATABASE,
+        tls=tls,
+    )
+
+
+def node_records(
+    specs: Sequence[ContainerSpec],
+    volumes: Sequence[Volume],
+    started: Sequence[Container],
+    world: World,
+) -> Iterator[Node]:
+    """Nodes as `node_record`, in the order in which they were started."""
+    for number, container in enumerate(started, start=1):
+        asked_for = specs[number - 1]
+        volume = volumes[number - 1]
+        yield node_record(number, asked_for, volume, container, world)
+
+
+def node_record(
+    number: int,
+    asked_for: ContainerSpec,
+    volume: Volume,
+    container: Container,
+    world: World,
+    sources: Mapping[str, str] | None = None,
+) -> Node:
+    """Node `number`, counted from 1, as collectors and the record need it."""
+    return as_node(
+        container,
+        f"node-{number}",
+        "database",
+        device=_device(asked_for, volume, world),
+        wal_device=volume.wal_device.removeprefix("/dev/") or None,
+        cpus=asked_for.cpus,
+        memory_bytes=asked_for.memory_bytes,
+        sources=sources or {},
+    )
+
+
+def _device(asked_for: ContainerSpec, volume: Volume, world: World) -> str | None:
+    """The block device of a node's data; None if it is not known.
+
+    There is no telemetry of the disk then.
+    """
+    # The device of a claim (Kubernetes) is known only where it is mounted.
+    if volume.device or not volume.placement:
+        return volume.device.removeprefix("/dev/") or None
+    targets = [
+        mount.target for mount in asked_for.mounts if mount.source == volume.name
+    ]
+    # A run without telemetry of the disk is doubted; one that is refused says nothing at all.
+    with suppress(TierbenchError, OSError):
+        container = world.platform.container(asked_for.name)
+        listed = container.exec(LIST_MOUNTS, timeout_s=LOOK_S)
+        for mount in mounts.parsed(listed.out):
+            if [mount.path] == targets:
+                return _below_dev(mount.source)
+    return None
+
+
+def _below_dev(path: str) -> str | None:
+    """The name of a device directly below /dev; None for what is none."""
+    name = path.removeprefix("/dev/")
+    if name == path or "/" in name:
+        return None
+    return name

@@ -22,7 +22,12 @@ from orchestrator.powers import Completed, ContainerEntry, World
 from orchestrator.run import busy_machines
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted, tier_mechanisms
-from orchestrator.tiers.common.emulated import disk_server, host_load, limit_changes
+from orchestrator.tiers.common.emulated import (
+    disk_server,
+    host_load,
+    limit_changes,
+    running_disks,
+)
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.common.gate import expected, measured_checks, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier
@@ -165,11 +170,11 @@ def test_the_devices_own_words_are_passed_on() -> None:
     ):
         change(engine, iops_burst=1)
     with pytest.raises(RunError, match="no disk is served here"):
-        disk_server.ask("disk", ("stats",), fake_world(platform=engine))
+        running_disks.ask("disk", ("stats",), fake_world(platform=engine))
 
 
 def test_running_disks_of_the_nodes_in_their_order() -> None:
-    disks = disk_server.running_disks(fake_world(platform=Answers()))
+    disks = running_disks.find(fake_world(platform=Answers()))
     assert [disk.container for disk in disks] == [
         f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10)
     ]

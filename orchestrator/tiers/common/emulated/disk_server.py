@@ -6,10 +6,9 @@ mounts nothing itself. docs/research/DISKS.md says what happens inside."""
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,7 @@ from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.errors import (
     GateError,
     RunError,
-    TierbenchError,
     UnavailableError,
-    UsageError,
 )
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
@@ -32,11 +29,9 @@ from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount,
 from orchestrator.system import at_once, files, marked_folders
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel, Quantiles
-from orchestrator.tier.slow_disk import LOG_OF_NODE
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
-
-Limits = Mapping[str, int | float]  # limits by the server's own names
+from orchestrator.tiers.common.emulated.running_disks import Limits, plain, read_back
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 _SERVE = "serve"  # by the tier's limits
@@ -44,14 +39,11 @@ _TABLES = "/latencies"  # the folder in its container from which latencies are d
 _READY_S = 30.0  # a second of it measures the overhead
 _COPY_S = 3600.0
 _IMAGE_IS_THERE = "device: the image is there"  # the line that the container logs
-_ASK_S = 20.0
 # The same as in tierdisk/turn.c: beyond it no processor sleeps deeper.
 _DEEPEST_SLEEP_US = 2000.0
-_BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
 _CPU_SHARES = 16_384
-_NODE_DISK = re.compile(r"-disk-node-(\d+)(-wal)?$")
 
 
 def need_kernel(
@@ -109,6 +101,11 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
 
+def _parent(file: Path) -> Mount:
+    """The mount of the file's folder, without other disks that are mounted in the same folder."""
+    return Mount(str(file.parent.resolve()), str(INSIDE), alone=True)
+
+
 @contextmanager
 def devices(
     verb: str,
@@ -134,22 +131,6 @@ def devices(
         volumes = tuple(volume for volume, _ in served)
         _, last_facts = served[-1]
         yield Disks(volumes, {**last_facts, "overhead_us": overheads})
-
-
-def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
-    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
-    as the server reckons it; empty if it was not measured."""
-    added_us: dict[str, float] = {}
-    for way in ("read", "write"):
-        if f"{way}_overhead_us" in limits:
-            latency_us = float(limits.get(f"{way}_latency_us", 0.0))
-            slope = float(limits.get(f"{way}_overhead_slope", 0.0))
-            at_once_us = float(limits[f"{way}_overhead_us"])
-            # An idle processor wakes slower after a longer
-            # sleep, so the overhead grows with the latency.
-            slept_us = min(latency_us, _DEEPEST_SLEEP_US)
-            added_us[way] = round(at_once_us + slope * slept_us, 1)
-    return added_us
 
 
 @contextmanager
@@ -199,6 +180,22 @@ def _spec_of(verb: str, name: str, file: DiskFile, world: World) -> ContainerSpe
     return replace(spec, placement=file.placement)
 
 
+def _spec(
+    name: str, command: tuple[str, ...], images: Mount, world: World
+) -> ContainerSpec:
+    return ContainerSpec(
+        name=name,
+        image=own_images.need(world.root, "disk", world.platform),
+        command=command,
+        role="disk",
+        environment={"TIERBENCH_DISK": name},
+        mounts=(images,),
+        host_devices=True,
+        cpu_shares=_CPU_SHARES,
+        stop_timeout_s=20,
+    )
+
+
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
     """Options of how the file comes to be, and whether it goes."""
     # A file in memory is the container's and goes with it: it has no folder to be marked.
@@ -212,26 +209,6 @@ def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
         yield from ("--shared", disk_files.shared(file.shares_with, world))
     if file.temporary and not file.in_memory:
         yield from ("--temporary", "1")
-
-
-def stand(
-    name: str,
-    file: Path,
-    limits: Limits,
-    latency: LatencyModel | None,
-    note: str,
-    world: World,
-) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` of this computer, with these limits, by a container that outlasts this program;
-    returns the same as a disk of a run has. Nothing stays of one that does not come up."""
-    command = (_SERVE, "--image", f"{INSIDE}/{file.name}")
-    spec = replace(
-        _spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note
-    )
-    limits, spec = _limited(spec, file.stem, limits, latency, world)
-    container = world.platform.stand(spec)
-    with taken_down(lambda: container.remove(spec.stop_timeout_s), stays=True):
-        return _ready(container, name, limits, latency, world)
 
 
 def _limited(
@@ -331,140 +308,37 @@ def _ready(
     return as_node(container, node, "disk"), ready
 
 
-@dataclass(frozen=True)
-class RunningDisk:
-    """A disk of the run that is going on.
-
-    `number`: of its node; `of_log`: it holds only the node's WAL.
-    """
-
-    container: str
-    number: int
-    of_log: bool
-
-    @property
-    def name(self) -> str:
-        """The name by which a person means it."""
-        node = f"node-{self.number}"
-        if self.of_log:
-            return f"{node}{LOG_OF_NODE}"
-        return node
+def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
+    """What FUSE and the loop device add to a "read" and a "write" at the latency that is enforced,
+    as the server reckons it; empty if it was not measured."""
+    added_us: dict[str, float] = {}
+    for way in ("read", "write"):
+        if f"{way}_overhead_us" in limits:
+            latency_us = float(limits.get(f"{way}_latency_us", 0.0))
+            slope = float(limits.get(f"{way}_overhead_slope", 0.0))
+            at_once_us = float(limits[f"{way}_overhead_us"])
+            # An idle processor wakes slower after a longer
+            # sleep, so the overhead grows with the latency.
+            slept_us = min(latency_us, _DEEPEST_SLEEP_US)
+            added_us[way] = round(at_once_us + slope * slept_us, 1)
+    return added_us
 
 
-def running_disks(world: World) -> tuple[RunningDisk, ...]:
-    """The nodes' disks of the run that is going on, those of data first, each in the nodes'
-    order."""
-    disks: list[RunningDisk] = []
-    for server in world.platform.find_containers("disk"):
-        node = _NODE_DISK.search(server.name)
-        if server.state == "running" and node:
-            of_log = node[2] is not None
-            disks.append(RunningDisk(server.name, int(node[1]), of_log))
-    return tuple(sorted(disks, key=_place))
-
-
-def _place(disk: RunningDisk) -> tuple[bool, int]:
-    # By number: sorted by name, node-10 would be the second.
-    return disk.of_log, disk.number
-
-
-def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:
-    """Returns the answer of a running device to `device limits|stats|set …`. With the device's own
-    message: UsageError if it refuses the numbers, RunError for all else."""
-    reply = world.platform.container(container).exec(
-        ("device", *question), timeout_s=_ASK_S
+def stand(
+    name: str,
+    file: Path,
+    limits: Limits,
+    latency: LatencyModel | None,
+    note: str,
+    world: World,
+) -> tuple[Node, dict[str, Any]]:
+    """Serves `file` of this computer, with these limits, by a container that outlasts this program;
+    returns the same as a disk of a run has. Nothing stays of one that does not come up."""
+    command = (_SERVE, "--image", f"{INSIDE}/{file.name}")
+    spec = replace(
+        _spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note
     )
-    try:
-        answer = json.loads(reply.out)
-    # No answer, or half of one, becomes an error below, with what the device said.
-    except json.JSONDecodeError:
-        answer = None
-    if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:
-        why = _message(reply.err) or _message(reply.out) or f"exit {reply.exit_code}"
-        # Numbers that the device refuses are the user's mistake; all else is a fault of the run.
-        kind: type[TierbenchError] = RunError
-        if reply.exit_code == _BAD_ARGUMENTS:
-            kind = UsageError
-        raise kind(f"the disk {container} refused `{' '.join(question)}`: {why}")
-    return answer
-
-
-def change(container: str, limits: Limits, world: World) -> None:
-    """Sets limits of a running device. Raises as `ask`."""
-    settings = (f"{name}={plain(value)}" for name, value in limits.items())
-    ask(container, ("set", *settings), world)
-
-
-def _message(text: str) -> str:
-    """The device reports errors as {"error": "…"}."""
-    try:
-        return str(json.loads(text)["error"])
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return text.strip()[-300:]
-
-
-def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
-    """A container with fio, our jobs and the volume."""
-    return own_images.container(
-        "disk",
-        name,
-        ("sleep", "infinity"),
-        world,
-        role=role,
-        # `sleep` as process 1 would ignore the signal that stops it.
-        init=True,
-        stop_timeout_s=1,
-        mounts=(Mount(volume.name, "/tier"),),
-        folders={"/fio": _fio_jobs(world.root)},
-        capabilities=("DAC_OVERRIDE",),  # files on the disk may be a database's
-        placement=volume.placement,
-    )
-
-
-def _fio_jobs(root: Path) -> dict[str, bytes]:
-    """Name → content of each of our job files, in the order of their names."""
-    content: dict[str, bytes] = {}
-    for job in sorted((root / "workloads" / "fio").glob("*")):
-        if job.is_file():
-            content[job.name] = job.read_bytes()
-    return content
-
-
-def _parent(file: Path) -> Mount:
-    """The mount of the file's folder, without other disks that are mounted in the same folder."""
-    return Mount(str(file.parent.resolve()), str(INSIDE), alone=True)
-
-
-def _spec(
-    name: str, command: tuple[str, ...], images: Mount, world: World
-) -> ContainerSpec:
-    return ContainerSpec(
-        name=name,
-        image=own_images.need(world.root, "disk", world.platform),
-        command=command,
-        role="disk",
-        environment={"TIERBENCH_DISK": name},
-        mounts=(images,),
-        host_devices=True,
-        cpu_shares=_CPU_SHARES,
-        stop_timeout_s=20,
-    )
-
-
-def plain(value: int | float) -> str:
-    """A number as the device reads it: no exponent, no trailing zeros."""
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:
-    """GateError unless the running server says that it enforces these limits."""
-    for name, value in limits.items():
-        if name not in running:
-            raise GateError(f"the disk {container} does not say what {name} is now")
-        # They are sent with six decimals at most.
-        if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):
-            raise GateError(
-                f"the emulated disk enforces {name}={running[name]}, expected {value}"
-            )
+    limits, spec = _limited(spec, file.stem, limits, latency, world)
+    container = world.platform.stand(spec)
+    with taken_down(lambda: container.remove(spec.stop_timeout_s), stays=True):
+        return _ready(container, name, limits, latency, world)

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator import errors, model, powers
 from orchestrator.kernel import block_devices, containers
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.emulated import running_disks
 
 _WAYS = ("read", "write")
 _LEAST_IOS = 100  # the kernel's sums are in ms: with so many the mean is known to 10 µs
@@ -39,7 +39,7 @@ def read(volume: model.Volume, world: powers.World) -> Reading:
         device = volume.device.removeprefix("/dev/")
         kernel += _diskstats(device, volume.server, machine)
         with suppress(errors.TierbenchError, OSError):
-            disk = disk_server.ask(volume.server.container, ("stats",), world)
+            disk = running_disks.ask(volume.server.container, ("stats",), world)
         kernel += _diskstats(device, volume.server, machine)
     busy, total = cpu_ticks(machine)
     return Reading(busy, total, disk, tuple(kernel))

@@ -8,23 +8,23 @@ from typing import Any
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.tiers.common.emulated import disk_server, server_limits
+from orchestrator.tiers.common.emulated import running_disks, server_limits
 
 # A function that keeps each change: container, what was done, limits.
 Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
 def set_all(
-    containers: Sequence[str], limits: disk_server.Limits, world: World
+    containers: Sequence[str], limits: running_disks.Limits, world: World
 ) -> None:
-    at_once.each(lambda server: disk_server.change(server, limits, world), containers)
+    at_once.each(lambda server: running_disks.change(server, limits, world), containers)
 
 
 def enforced_by(
     servers: Sequence[str], world: World
 ) -> list[tuple[str, dict[str, Any]]]:
     return at_once.each(
-        lambda name: (name, disk_server.ask(name, ("limits",), world)), servers
+        lambda name: (name, running_disks.ask(name, ("limits",), world)), servers
     )
 
 
@@ -90,12 +90,12 @@ def change(
     something else.
     """
     _check_changes(limits)
-    disk_server.change(container, limits, world)
-    running = disk_server.ask(container, ("limits",), world)
+    running_disks.change(container, limits, world)
+    running = running_disks.ask(container, ("limits",), world)
     kept = dict(limits)
     # The bucket's level is a moment, not a limit that is kept.
     kept.pop(server_limits.CREDIT, None)
-    disk_server.read_back(container, kept, running)
+    running_disks.read_back(container, kept, running)
     return {name: float(value) for name, value in running.items()}
 
 

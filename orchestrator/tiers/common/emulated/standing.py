@@ -17,7 +17,7 @@ from orchestrator.platforms.common.machine_facts import text_of
 from orchestrator.powers import Platform, World
 from orchestrator.system.clock import wait_while
 from orchestrator.tier import LatencyModel
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.emulated import disk_server, running_disks
 
 _CONTAINER = "tierbench-standing-"
 _MOUNT_S = 60.0
@@ -151,7 +151,7 @@ def clear(left: KnownDisk, world: World) -> None:
 @contextmanager
 def put_up(
     disk: StandingDisk,
-    base: disk_server.Limits,
+    base: running_disks.Limits,
     world: World,
     latency: LatencyModel | None = None,
 ) -> Iterator[parts.Disks]:

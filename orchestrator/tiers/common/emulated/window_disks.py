@@ -13,7 +13,11 @@ from orchestrator.errors import TierbenchError
 from orchestrator.model import Node, Volume
 from orchestrator.powers import World
 from orchestrator.tier import Emulated, Tier
-from orchestrator.tiers.common.emulated import disk_server, host_load, log_disks
+from orchestrator.tiers.common.emulated import (
+    host_load,
+    log_disks,
+    running_disks,
+)
 
 _CREDITS = ("iops_credit", "bytes_credit")
 
@@ -80,7 +84,7 @@ class WindowDisk:
         if self.credit_pct is not None:
             with suppress(TierbenchError):
                 limits = {"burst_start": self.credit_pct}
-                disk_server.change(self.server.container or "", limits, self.world)
+                running_disks.change(self.server.container or "", limits, self.world)
                 self.credit_set["credit_set_pct"] = self.credit_pct
         self.readings["begin"] = self._read()
 

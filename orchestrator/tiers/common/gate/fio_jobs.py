@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import errors, model, powers
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.gate import fio_containers
 
 _JOB_TIMEOUT_S = 600.0
 _OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first
@@ -55,7 +55,7 @@ StartFio = Callable[
 @contextmanager
 def fio_on(volume: model.Volume, world: powers.World) -> Iterator[FioContainer]:
     """A container with fio and the volume."""
-    spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
+    spec = fio_containers.fio_container(f"{world.scope}-gate", "client", volume, world)
     with world.platform.running(spec) as container:
         yield FioContainer(container)
 

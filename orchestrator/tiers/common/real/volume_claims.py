@@ -16,7 +16,8 @@ from orchestrator.powers import Claims, RentedVolume, StorageClass, VolumeSource
 from orchestrator.system import at_once
 from orchestrator.tier import ClassWanted, Tier
 from orchestrator.tier_catalog import storage_classes
-from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.gate import fio_containers
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
@@ -151,7 +152,7 @@ def given(
     # A class that waits (WaitForFirstConsumer) makes the volume only when a pod uses the claim, on
     # the machine where that runs.
     if storage_class.waits or volume.restored:
-        spec = disk_server.fio_container(
+        spec = fio_containers.fio_container(
             f"{volume.name}-first", "client", volume, world
         )
         with world.platform.running(spec) as container:
