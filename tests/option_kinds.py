@@ -101,6 +101,11 @@ def told(error: TierbenchError) -> str:
 
 def problems(request: Request) -> list[str]:
     """What ends the campaign before anything is started. UsageError if it is not even planned."""
+    return problems_of(planned(request))
+
+
+def problems_of(plan: Plan) -> list[str]:
+    """What ends a planned campaign before anything is started."""
     parts, world = an_app(Path("cache")).unasked()
-    found = forecast.look_ahead(planned(request), parts, world).problems
+    found = forecast.look_ahead(plan, parts, world).problems
     return [told(one) for one in found if isinstance(one, UsageError)]

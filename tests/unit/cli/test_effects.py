@@ -30,7 +30,15 @@ from orchestrator.model import Plan
 from orchestrator.planning import durations
 from tests.apps import an_app
 from tests.asked import options
-from tests.option_kinds import KINDS, REPORTED, asked, planned, problems, told
+from tests.option_kinds import (
+    KINDS,
+    REPORTED,
+    asked,
+    planned,
+    problems,
+    problems_of,
+    told,
+)
 
 pytestmark = pytest.mark.usefixtures("profile_files")
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -220,12 +228,13 @@ def test_it_takes_effect(option: str, kind: str) -> None:
     beside = BESIDE.get(option, {})
     without = asked(kind, beside)
     given = replace(without, **{option: value(option, kind)})
-    assert _seen(option, given) != _seen(option, without)
-    assert no_effect(planned(given)) == []
-    assert not [text for text in problems(given) if WORDS[option] in text]
+    plan = planned(given)
+    assert _seen(option, given, plan) != _seen(option, without, planned(without))
+    assert no_effect(plan) == []
+    assert not [text for text in problems_of(plan) if WORDS[option] in text]
 
 
-def _seen(option: str, request: Request) -> object:
+def _seen(option: str, request: Request, plan: Plan) -> object:
     if option == "dry_run":
         return _is_begun(replace(request, offline=request.dry_run))
     if option in (
@@ -233,7 +242,6 @@ def _seen(option: str, request: Request) -> object:
         "on_end",
     ):  # of every campaign alike: see test_campaign_end.py
         return getattr(request, option)
-    plan = planned(request)
     if option == "max_cost":
         try:
             cost_limit.check(plan, request.max_cost)

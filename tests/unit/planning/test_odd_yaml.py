@@ -128,13 +128,13 @@ def damaged(draw: st.DrawFn) -> str:
     return text
 
 
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_shipped_files_are_the_same_read_quickly(file: Path) -> None:
-    text = file.read_text()
-    quickly_read = yaml_text._quickly_read(text)
-    if file.parent.name == "catalog":
-        assert quickly_read is not None
-    assert quickly_read in (None, yaml_text._read("x.yaml", text))
+def test_shipped_files_are_the_same_read_quickly() -> None:
+    for file in SHIPPED:
+        text = file.read_text()
+        quickly_read = yaml_text._quickly_read(text)
+        if file.parent.name == "catalog":
+            assert quickly_read is not None, file
+        assert quickly_read in (None, yaml_text._read("x.yaml", text)), file
 
 
 @given(damaged())

@@ -161,37 +161,44 @@ def base(form: str, key: str, kind: str) -> dict[str, Any]:
     return least
 
 
-CASES = [
-    (form, key, value, used, kind, over)
+KEYS = [
+    (form, key, value, used)
     for form, table in (("numbers", OWN), ("row", ROWS))
     for key, (value, used) in table.items()
-    for kind in KINDS
-    for over in (False, True)
 ]
 
 
 @pytest.mark.parametrize(
-    ("form", "key", "value", "used", "kind", "over"),
-    CASES,
-    ids=[f"{c[0]}-{c[1]}-{c[4]}{'-over' * c[5]}" for c in CASES],
+    ("form", "key", "value", "used"), KEYS, ids=[f"{c[0]}-{c[1]}" for c in KEYS]
 )
 def test_each_key_takes_effect_or_is_refused_at_its_place(
-    form: str, key: str, value: Any, used: tuple[str, ...], kind: str, over: bool
+    form: str, key: str, value: Any, used: tuple[str, ...]
 ) -> None:
-    least = base(form, key, kind)
-    if kind in used:
-        others = {k: v for k, v in least.items() if key != "path" or k != "disks"}
-        assert read({**others, key: value}, kind, over) != read(least, kind, over)
-        return
+    """On each kind of disk, in the profile or over it."""
+    for kind in KINDS:
+        for over in (False, True):
+            least = base(form, key, kind)
+            given = {**least, key: value}
+            if kind not in used:
+                _is_refused(form, key, given, kind, over)
+                continue
+            if key == "path":
+                given.pop("disks", None)
+            assert read(given, kind, over) != read(least, kind, over), (kind, over)
+
+
+def _is_refused(
+    form: str, key: str, given: dict[str, Any], kind: str, over: bool
+) -> None:
     with pytest.raises(UsageError) as refused:
-        read({**least, key: value}, kind, over)
+        read(given, kind, over)
     place = "tier.type" if form == "row" and kind == "none" else f"tier.{key}"
     said = {
         one.where.removeprefix("profiles/x.yaml: "): one.what
         for one in refused.value.mistakes
     }
-    assert place in said
-    assert f"here it is `{kind}`" in said[place]
+    assert place in said, (kind, over)
+    assert f"here it is `{kind}`" in said[place], (kind, over)
 
 
 @pytest.mark.parametrize("way", ["", ", enforcement: emulated"])
