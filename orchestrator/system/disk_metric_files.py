@@ -1,6 +1,8 @@
 """Files of disk metrics in a campaign's folder: those that were given afterwards, and what they
 report of each run, as samples."""
 
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
 
 _FOLDER = "disk-metrics"
 _GIVEN = "given"
+_ARRIVING = "given.new"
+# Begins the name of one that is kept already.
+_NUMBER = re.compile(r"^\d\d-")
 
 
 def of_run(campaign: Path, slug: str) -> Path:
@@ -27,14 +32,26 @@ def save(
     from orchestrator.system import parquet
 
     folder = files.make_folder(campaign, _FOLDER)
-    kept = files.make_folder(folder, _GIVEN)
-    for old in (*folder.glob("*.parquet"), *kept.iterdir()):
+    _keep_given(folder, _plain_files(sources))
+    for old in folder.glob("*.parquet"):
         with files.writing(old, "removed"):
             old.unlink()
-    for number, source in enumerate(_plain_files(sources), 1):
-        files.copy(source, kept / f"{number:02}-{source.name}")
     for slug, table in samples.items():
         parquet.write(of_run(campaign, slug), [table])
+
+
+def _keep_given(folder: Path, sources: Sequence[Path]) -> None:
+    """Copies first, because those that are kept already may be given again."""
+    # A program that was killed may have left some.
+    shutil.rmtree(folder / _ARRIVING, ignore_errors=True)
+    arriving = files.make_folder(folder, _ARRIVING)
+    for number, source in enumerate(sources, 1):
+        name = _NUMBER.sub("", source.name)
+        files.copy(source, arriving / f"{number:02}-{name}")
+    kept = folder / _GIVEN
+    with files.writing(kept, "replaced"):
+        shutil.rmtree(kept, ignore_errors=True)
+        arriving.rename(kept)
 
 
 def _plain_files(sources: Sequence[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,8 +15,10 @@ from orchestrator.analysis.results import measured_window
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
-from orchestrator.system import campaign_writing, parquet, store
-from orchestrator.system.observation_files import DEMAND
+from orchestrator.histories import prometheus
+from orchestrator.keys import shipped_yaml
+from orchestrator.run import observation_results
+from orchestrator.system import campaign_writing, store
 from tests.campaign_tables import Shape, sampled_in
 from tests.campaigns import build_campaign
 from tests.documented import examples
@@ -157,34 +160,68 @@ def test_what_was_given_before_is_replaced(folder: Path) -> None:
     assert len(list((folder / "disk-metrics" / "given").iterdir())) == 1
 
 
-def test_seconds_that_an_observation_has_read_are_taken_too(
+# Growth a second of each metric of the EBS CSI driver, by its column.
+DRIVER_RATES = {
+    "reads": 400.0,
+    "writes": 100.0,
+    "read_bytes": 3_276_800.0,
+    "written_bytes": 819_200.0,
+    "iops_over_s": 0.0,
+    "bandwidth_over_s": 0.0,
+    "machine_iops_over_s": 0.8,
+    "machine_bandwidth_over_s": 0.0,
+}
+VOLUME = "vol-0123456789abcdef0"
+
+
+def prometheus_with_driver(
+    url: str, timeout_s: float, question: Mapping[str, Any]
+) -> Any:
+    """A server that scrapes the driver every 15 s, at any time that is asked for."""
+    metric, _, rest = question["query"].partition("{")
+    column = shipped_yaml.shipped(prometheus.__package__, "names.yaml")["ebs_driver"][
+        metric
+    ]
+    length_s = float(rest.rpartition("[")[2].removesuffix("s]"))
+    end_s = question["time"]
+    values = []
+    for scraped_s in np.arange(end_s - length_s, end_s, 15.0).tolist():
+        values.append([scraped_s, str(DRIVER_RATES[column] * scraped_s)])
+    labels = {"__name__": metric, "volume_id": VOLUME, "instance_id": "i-1"}
+    return {
+        "status": "success",
+        "data": {"result": [{"metric": labels, "values": values}]},
+    }
+
+
+def test_what_the_driver_of_ebs_volumes_counted_is_the_cause_on_the_page(
     folder: Path,
 ) -> None:
-    """As `tierbench observe --prometheus` leaves those of the EBS CSI driver."""
-    begin_s = minutes_of(folder).as_unit("s").astype(int).to_numpy()
-    table = pd.DataFrame({"begin_s": begin_s.astype(float)})
-    table = table.assign(
-        node="i-1",
-        device="vol-1",
-        end_s=table["begin_s"] + 60,
-        reads=24_000.0,
-        writes=6_000.0,
-        read_bytes=2e8,
-        written_bytes=5e7,
-        iops_over_s=0.0,
-        bandwidth_over_s=0.0,
-        machine_iops_over_s=48.0,
-        machine_bandwidth_over_s=0.0,
+    """By the readings that `tierbench observe --prometheus` keeps of it."""
+    moments = minutes_of(folder)
+    begin_s = moments[0].timestamp()
+    end_s = moments[-1].timestamp()
+    read = prometheus.read(
+        "http://prom:9090", "", VOLUME, begin_s, end_s, prometheus_with_driver
     )
     observation = folder.parent / "observed"
-    observation.mkdir()
-    parquet.write(observation / DEMAND, [table])
-    named = ("--disk", "node-1=vol-1")
+    observation_results.keep_readings(observation, read)
+    named = ("--disk", f"node-1={VOLUME}")
     assert analyzed(folder, *given(observation), *named) == EXIT_DONE
     assert (
         "The machine of node-1 held its disk back: by its provider's report its IOPS limit was "
         "exceeded 80 % of the time" in text_of(folder)
     )
+
+
+def test_files_that_are_kept_already_may_be_given_again(folder: Path) -> None:
+    """As with other words for --disk."""
+    disks = of_azure(folder, {**AMOUNTS, **IDLE})
+    assert analyzed(folder, *given(disks)) == EXIT_DONE
+    kept = folder / "disk-metrics" / "given"
+    assert analyzed(folder, *given(kept), "--disk", "node-1=lun0") == EXIT_DONE
+    (file,) = kept.iterdir()
+    assert file.read_bytes() == disks.read_bytes()
 
 
 @pytest.mark.parametrize(
