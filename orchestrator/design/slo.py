@@ -134,10 +134,20 @@ def _limit(metric: str, unit: str, text: str) -> float:
 
 def format_objective(objective: Objective) -> str:
     """`new_order p99 < 50 ms`, as it may be given again."""
-    scope = ""
-    if objective.scope != "all":
-        scope = f"{objective.scope} "
-    return f"{scope}{_SHOWN[objective.metric]} {_limit_in_words(objective)}"
+    return f"{limited_in_words(objective)} {_limit_in_words(objective)}"
+
+
+def limited_in_words(objective: Objective) -> str:
+    """What the clause limits: `new_order p99`."""
+    metric = _SHOWN[objective.metric]
+    if objective.scope == "all":
+        return metric
+    return f"{objective.scope} {metric}"
+
+
+def clause_of_type(objective: Objective) -> str:
+    """`p99 < 50 ms`, where the type of transactions is known."""
+    return format_objective(replace(objective, scope="all"))
 
 
 def _limit_in_words(objective: Objective) -> str:

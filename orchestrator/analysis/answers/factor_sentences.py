@@ -8,6 +8,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import figure_words, sweeps
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Delta, Law, TierValues, VariedWorkload
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.design import factors, varied_workloads
 
 # Exponents nearer to zero change a figure by 12 % where the value is ten times.
@@ -67,15 +68,19 @@ def _about_changes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
 def _about_causes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
     """Sentences on causes that differ from those of the value before, if both are known."""
     for place, (value, next_value) in enumerate(pairwise(varied.values)):
-        cause = _cause_in_words(tier, varied.workloads[place])
-        next_cause = _cause_in_words(tier, varied.workloads[place + 1])
+        cause = cause_at(tier, varied.workloads[place])
+        next_cause = cause_at(tier, varied.workloads[place + 1])
         if cause and next_cause and cause != next_cause:
             change = f"from {cause} at {value} to {next_cause} at {next_value}"
             yield f"{tier.tier}: what limits it changes {change}"
 
 
-def _cause_in_words(tier: TierValues, workload: str) -> str:
-    return tier.causes.get(workload, "").replace("_", " ")
+def cause_at(tier: TierValues, workload: str) -> str:
+    """What limited a tier at one value; empty if that is not known."""
+    cause = tier.causes.get(workload)
+    if cause is None:
+        return ""
+    return cause_in_words(cause)
 
 
 def _law_in_words(varied: VariedWorkload, law: Law) -> str:
@@ -212,7 +217,7 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
 
 def _cause_with_all(tier: TierValues, full: str) -> str:
     """What was named where no stage was taken away."""
-    cause = _cause_in_words(tier, full)
+    cause = cause_at(tier, full)
     # A cause that was not found speaks neither for the stage nor against it.
     if not cause or cause == "unattributed":
         return ""

@@ -17,6 +17,7 @@ from orchestrator.analysis.decisions.contest_rules import (
 )
 from orchestrator.analysis.decisions.proof import ComparedTiers, Proof, prove
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design import purchase_prices
 from orchestrator.model import Doubt
@@ -133,8 +134,7 @@ class Contest:
         causes: list[str] = []
         for other in self.others(candidate):
             if other.cause in NOT_THE_TIER:
-                cause = other.cause.replace("_", " ")
-                causes.append(f"{other.name} ({cause})")
+                causes.append(f"{other.name} ({cause_in_words(other.cause)})")
         if not causes:
             return ""
         return f"what limited {units.listed(causes)} was not the tier"

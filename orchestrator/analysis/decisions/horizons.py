@@ -7,6 +7,7 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import Decision, Standing
 from orchestrator.analysis.decisions.values import Causes, Values
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.units import format_bytes, format_number
 
@@ -164,7 +165,7 @@ def _cause(values: Values, tier: str, causes: Causes, place: int) -> str:
     cause = causes.get((tier, values.workloads[place]), "unattributed")
     if cause == "unattributed":
         return ""
-    return cause.replace("_", " ")
+    return cause_in_words(cause)
 
 
 def _disk_reads(values: Values, tier: str, place: int) -> float:

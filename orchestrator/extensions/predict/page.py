@@ -9,6 +9,7 @@ from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.answer import (
     MOST_CHANCE_IN_DOUBT,
@@ -203,7 +204,7 @@ def _row(
     row: dict[str, Cell | str] = {"Disk": disk, "A month": _price(prediction)}
     for name in names:
         row[_title_of(name)] = _figure(prediction, name)
-    row["Limited by"] = prediction.limit.replace("_", " ")
+    row["Limited by"] = cause_in_words(prediction.limit)
     if predicted.clauses:
         row["Chance"] = chance_in_words(prediction)
     return row

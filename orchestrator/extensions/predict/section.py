@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.metrics import number_in_words, value_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -158,7 +159,7 @@ def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
     point["value"] = predicted * measure.factor
     point["did"] = measured
     point["told"] = figure_in_words(prediction, measure.metric)
-    point["limit"] = prediction.limit.replace("_", " ")
+    point["limit"] = cause_in_words(prediction.limit)
     return point
 
 

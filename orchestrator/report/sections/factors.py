@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import metrics, units
 from orchestrator.analysis.answers.factor_sentences import (
+    cause_at,
     factor_in_words,
     findings,
     sentences,
@@ -126,8 +127,7 @@ def table(index: ReportIndex, varied: VariedWorkload, tier: TierValues) -> Table
         row = {"Value": _value(index, tier, value, workload)}
         row |= _figures(index, tier, workload, titles, changes)
         row["Each node"] = _share_of_each_node(index, varied, tier, workload)
-        cause = tier.causes.get(workload, "").replace("_", " ")
-        row["Limited by"] = Cell(cause)
+        row["Limited by"] = Cell(cause_at(tier, workload))
         rows.append(row)
     return table_of(rows, ("Value", "Limited by"), tuple(_open_changes(changes)))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from orchestrator.analysis.conclusions import CellSummary
-from orchestrator.design.slo import format_objective
+from orchestrator.design.slo import clause_of_type, format_objective
 from orchestrator.model import Workload
 from orchestrator.report.blocks import (
     Cell,
@@ -229,7 +229,7 @@ def _judged(index: ReportIndex, workload: str) -> Mapping[_TypeOfTier, str]:
             continue
         text = format_objective(objective)
         # The row is of this type already.
-        shown = text.removeprefix(f"{objective.scope} ")
+        shown = clause_of_type(objective)
         for tier in index.tiers:
             # A tier without an offer was not judged, and is not said to miss it.
             word = words.get(_ClauseOfTier(tier, text), "open")

@@ -7,7 +7,7 @@ from typing import Any
 from orchestrator import metrics
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
-from orchestrator.design.slo import format_objective
+from orchestrator.design.slo import format_objective, limited_in_words
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Objective
 from orchestrator.report import wording
@@ -104,9 +104,7 @@ def _drawn_latency(
 
 
 def _measure_of(clause: Objective) -> Measure:
-    """Its title is the clause without its limit."""
-    title, _, _ = format_objective(clause).partition(" <")
-    return Measure(clause.metric, "latency", title, "ms", 1e3)
+    return Measure(clause.metric, "latency", limited_in_words(clause), "ms", 1e3)
 
 
 def _usual_latency(have_p99: bool, is_of_new_order: bool) -> Measure:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -68,20 +69,13 @@ def _row_without_cause(index: ReportIndex, tier: str, workload: str) -> Row:
 
 def _row_with_cause(tier: str, bottleneck: Bottleneck) -> Row:
     node = bottleneck.node or "no node"
-    cause = _cause_in_words(bottleneck)
+    cause = cause_in_words(bottleneck.cause)
     row: dict[str, Cell | str] = {}
     row["Tier"] = Cell(tier, detail=node, tier=tier)
     row["Limited by"] = Cell(cause, detail=bottleneck.text)
     for name, title in _EVIDENCE.items():
         row[title] = _evidence(bottleneck, name)
     return row
-
-
-def _cause_in_words(bottleneck: Bottleneck) -> str:
-    """`IOPS cap`."""
-    # A cause has the name that verdict.json gives it, with underscores.
-    words = bottleneck.cause.replace("_", " ")
-    return words.replace("iops", "IOPS").replace("cpu", "CPU")
 
 
 def _evidence(bottleneck: Bottleneck, name: str) -> Cell:

@@ -56,7 +56,8 @@ def test_each_kind_is_raised_with_the_effect_that_format_2_gave_it() -> None:
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_doubt_has_the_effect_of_its_maker(maker: str) -> None:
     doubt: Doubt = getattr(effects, maker)("failures", "what was seen", "repeat it", 3)
-    expected = ("failures", "what was seen", "repeat it", 3, MAKERS[maker])
+    effect = MAKERS[maker]
+    expected = ("failures", "what was seen", "repeat it", 3, effect, None)
     assert astuple(doubt) == expected
 
 

@@ -18,6 +18,18 @@ class Cause:
     ahead_pct: float | None = None
 
 
+# Words of a cause's name that are no common ones.
+_ABBREVIATIONS = {"iops": "IOPS", "cpu": "CPU", "wal": "WAL", "vm": "VM"}
+
+
+def cause_in_words(name: str) -> str:
+    """`IOPS cap`, for `iops_cap` as verdict.json has it."""
+    words: list[str] = []
+    for word in name.split("_"):
+        words.append(_ABBREVIATIONS.get(word, word))
+    return " ".join(words)
+
+
 class Rule(NamedTuple):
     """When a cause holds, and what is then said of a node."""
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.causes.trial_elasticities import (
     LATENCIES,
     LATENCY,
@@ -92,7 +93,7 @@ def _concluded(bottleneck: Bottleneck, tried: Trials) -> _Concluded:
     best = _best(tried.elasticities)
     if suspected is None:
         return _without_a_suspect(bottleneck, best, tried)
-    counters_say = f"Counters say {bottleneck.cause.replace('_', ' ')}"
+    counters_say = f"Counters say {cause_in_words(bottleneck.cause)}"
     if suspected.value < REJECTED and suspected.high < CONFIRMED:
         rejected = f"{counters_say}, but trying it out rejects that."
         if not _is_limit(best):

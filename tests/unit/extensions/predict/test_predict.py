@@ -78,7 +78,7 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
         == EXIT_DONE
     )
     out, _ = capfd.readouterr()
-    assert "iops cap" in out and "aws/gp3 (1 TiB, 6,000 IOPS" in out and "USD" in out
+    assert "IOPS cap" in out and "aws/gp3 (1 TiB, 6,000 IOPS" in out and "USD" in out
 
 
 def test_a_second_disk_for_the_log_is_named_behind_the_row(
