@@ -16,7 +16,7 @@ _LATENCY = {
     "write_latency_measured": "write_measured",
     "latency_model": "model",
 }
-_OF_TIER = ("name", "title", "price", "wal")
+_OF_TIER = ("name", "title", "price", "wal", "machine")
 _ORIGIN = ("catalog_type", "source", "as_of", "notes", "vm_caps")
 
 

@@ -19,7 +19,7 @@ from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.metric_values import value_of
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import cap_binding, node_use
-from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
+from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence, largest
 from orchestrator.design import varied_workloads
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
@@ -146,7 +146,11 @@ def time_at_caps(values: Evidence, tier: Tier) -> float:
     """The share of the window in which a node's disks were at a cap that held I/Os back."""
     most = 0.0
     for cap in CAPS:
-        share = (values.caps.time_at_cap_pct(cap) or 0.0) / 100
+        # Both disks may be at the cap of their machine, and neither at its own.
+        share_pct = largest(
+            values.caps.time_at_cap_pct(cap), values.caps.time_at_machine_pct(cap)
+        )
+        share = share_pct / 100
         if share and cap_binding.binds(cap, values, tier):
             most = max(most, share)
     for log_share_pct in (

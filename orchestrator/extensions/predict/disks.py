@@ -276,8 +276,10 @@ def disk_of(
     """A tier's disk, and that of its log: latencies as modelled, else as its gate measured them,
     else as declared. UsageError if nothing says how long an I/O takes.
 
-    machine: what it lets through to all disks of a node, if it is known.
+    machine: what it lets through to all disks of a node, if it is another one than the tier's.
     """
+    if machine is None and tier.machine is not None:
+        machine = tier.machine.limits
     disk = _alone(tier, _measured(gate, of_log=False))
     if tier.wal is not None:
         log = _alone(tier.wal, _measured(gate, of_log=True))

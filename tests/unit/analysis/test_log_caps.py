@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.causes import node_cause
+from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import disk_cap_use
 from orchestrator.analysis.telemetry.use.node_values import CapUse, of_figures
@@ -15,6 +15,7 @@ from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from orchestrator.tier import Limits, MachineLimits, VmCap
 from tests.campaign_tables import rates_of
+from tests.campaigns import build_campaign
 from tests.seen import but
 from tests.tiers import a_tier, changed
 
@@ -133,3 +134,27 @@ def test_a_data_disk_at_its_own_cap_is_not_the_machine_s() -> None:
     cap = VmCap(None, "IOPS: D4 lets through 2,000 of the 6,000 of data and WAL")
     tier = replace(changed(DATA, vm_caps=(cap,)), machine=MACHINE)
     assert node_cause.judge(values, tier, "node-1").name == "iops_cap"
+
+
+def test_of_several_nodes_the_one_whose_machine_is_full_is_judged() -> None:
+    idle = of_figures({"iops_of_cap_pct": 40.0, "cpu_pct": 10.0, "disk_iops": 400.0})
+    full = of_figures(
+        {
+            "iops_of_cap_pct": 20.0,
+            "machine_iops_of_cap_pct": 99.0,
+            "held_back_pct": 80.0,
+            "cpu_pct": 10.0,
+            "disk_iops": 200.0,
+        }
+    )
+    (run,) = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    ).runs
+    profile = run.record.profile
+    tier = replace(profile.tier, machine=MACHINE)
+    record = replace(run.record, profile=replace(profile, tier=tier))
+    judged = replace(run, record=record)
+    judged.seen_of_nodes[None] = {"n1": idle, "n2": full}
+    limit = bottlenecks.bottleneck([judged], None)
+    assert limit is not None
+    assert (limit.node, limit.verdict) == ("n2", "vm_cap")

@@ -147,3 +147,14 @@ def test_several_slow_disks_in_words() -> None:
 
 def test_a_workload_has_none_unless_it_says_so() -> None:
     assert a_workload().slow == ()
+
+
+def test_whose_disk_is_slow_stands_in_words() -> None:
+    texts = ["node-3=10%,20s", "node-3.wal=stall,5s"]
+    assert slow_disks.all_described(disks(*texts)) == (
+        "node-3 at 10 % of its IOPS and bytes/s for 20 s and node-3's WAL stalled for 5 s"
+    )
+    assert list(slow_disks.mistakes(disks(*texts), 60.0)) == []
+    twice = disks("node-3.wal=10%,20s", "node-3.wal=stall,5s")
+    (why,) = slow_disks.mistakes(twice, 60.0)
+    assert why == "node-3's WAL would be slow twice at the same time"

@@ -9,9 +9,13 @@ from typing import get_args
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
+from orchestrator.planning import project_files
+from orchestrator.planning.profiles import read_profile
 from orchestrator.report.sections.disks import HELD_BY
-from orchestrator.tier import DiskKind, Gate, GateCheck, Limits
-from tests.campaigns import build_campaign
+from orchestrator.tier import BOTH_DISKS, DiskKind, Gate, GateCheck, Limits
+from tests import ROOT
+from tests.campaigns import build_campaign, with_tier
+from tests.plans import profile_text
 
 DISKS = {
     "/mnt/p15-a": {
@@ -132,3 +136,36 @@ def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(
     )
     (row,) = [line for line in text.splitlines() if "all disks together" in line]
     assert "| 2,000 | 40 MB/s |" in row
+
+
+def test_what_a_machine_lets_through_of_data_and_log_is_declared_and_checked(
+    tmp_path: Path,
+) -> None:
+    """From a profile with `wal` and `vm`, as a DBA writes it, to the page."""
+    cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
+    catalog = project_files.catalog(ROOT)
+    written = profile_text("{type: azure/P15, wal: azure/P30}")
+    tier = read_profile("x", written, {"small": cluster}, "smoke", catalog).tier
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["point-select"], frames=False
+    )
+    (first, *others) = campaign.runs
+    check = GateCheck(
+        "bandwidth, 256 KiB random read, 2 disks at once",
+        "bytes/s",
+        290e6,
+        289e6,
+        5.0,
+        "ok",
+        "shared_bandwidth",
+        disk=BOTH_DISKS,
+    )
+    gate = Gate("premium", 4e9, (check,))
+    runs = (replace(first, record=replace(first.record, gate=gate)), *others)
+    campaign = with_tier(
+        replace(campaign, runs=runs), wal=tier.wal, machine=tier.machine
+    )
+    text = shown(campaign, tmp_path)
+    (row,) = [line for line in text.splitlines() if "of both disks together" in line]
+    assert "| 290 MB/s |" in row and "azure/Standard_D8s_v5" in row
+    assert BOTH_DISKS in text and "2 disks at once" in text

@@ -132,6 +132,8 @@ def _load(values: Evidence) -> _Load:
     nearest_pct = largest(
         values.caps.iops_of_cap_pct,
         values.caps.bandwidth_of_cap_pct,
+        values.caps.machine_iops_of_cap_pct,
+        values.caps.machine_bandwidth_of_cap_pct,
         values.cpu.cpu_pct,
     )
     return _Load(nearest_pct, values.disk.disk_iops or 0.0)

@@ -32,7 +32,7 @@ from orchestrator.extensions.predict.simulated_system import Stage, System
 from orchestrator.facts import Varied
 from orchestrator.metrics import measured
 from orchestrator.model import Objective, Record
-from orchestrator.tier import Burst, Gate, GateCheck, Limits
+from orchestrator.tier import Burst, Gate, GateCheck, Limits, MachineLimits
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape
 from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_tier
@@ -594,6 +594,26 @@ def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
 ) -> None:
     run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
     run.seen_of_nodes[None] = {"db-1": of_figures({"wal_iops_of_cap_pct": share_pct})}
+    assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
+
+
+def test_a_run_s_own_disks_are_simulated_behind_their_machine() -> None:
+    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(50_000))
+    record = run.record
+    machine = MachineLimits("azure/Standard_D4s_v5", Limits(6_400))
+    tier = replace(record.profile.tier, machine=machine)
+    profile = replace(record.profile, tier=tier)
+    _, disk = model(replace(run, record=replace(record, profile=profile)), None, None)
+    assert disk.together == Limits(6_400)
+
+
+@pytest.mark.parametrize(("time_pct", "is_refused"), [(49.0, False), (50.0, True)])
+def test_a_machine_that_holds_both_disks_back_hides_what_else_takes_time(
+    time_pct: float, is_refused: bool
+) -> None:
+    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
+    seen = {"time_at_machine_iops_cap_pct": time_pct, "held_back_pct": 50.0}
+    run.seen_of_nodes[None] = {"db-1": of_figures(seen)}
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 
