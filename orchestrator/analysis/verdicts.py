@@ -70,7 +70,7 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
     for change in _worst_changes(bottleneck, decisions):
         is_rate = METRICS[change.metric].direction == "higher"
         if is_rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
-            shown = f"A faster disk does too: against {change.against} {change.words}."
+            shown = f"A faster disk would raise it, too: against {change.against} {change.words}."
             text = bottleneck.text.replace(NO_FASTER_DISK, shown)
             return replace(bottleneck, text=text)
     return bottleneck

@@ -24,7 +24,7 @@ admin.add_typer(over_time.baseline, name="baseline")
 def yugabyte_image(app: App, tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
     supply = app.parts(None).databases["yugabytedb"].abilities.image_supply
-    assert supply is not None, "its image is not one of ours"
+    assert supply is not None, "tierbench does not build its image"
 
     # A build has lines of any length, and the moving line of a terminal is one.
     def show_line(line: str) -> None:

@@ -30,7 +30,7 @@ def parsed(text: str) -> DiskAccount:
     words = text.split()
     # The number of the entry stands at both ends.
     if len(words) != _NUMBERS or words[0] != words[-1]:
-        raise ValueError(f"this is no whole account of a disk: {text[:100]!r}")
+        raise ValueError(f"this account of a disk is incomplete: {text[:100]!r}")
     _, waited_ns, took_ns, _ = words
     if not (waited_ns.isdecimal() and took_ns.isdecimal()):
         raise ValueError(f"this account of a disk has no numbers: {text[:100]!r}")

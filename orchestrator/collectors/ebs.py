@@ -53,7 +53,7 @@ def _volume(device: str, machine: LocalMachine) -> str:
     (disk,) = disks
     model_name = machine.read(f"{block_devices.BLOCK}/{disk}/device/model").strip()
     if model_name != ebs_statistics.MODEL:
-        raise OSError(f"{disk} is no EBS volume")
+        raise OSError(f"{disk} is not an EBS volume")
     return disk
 
 

@@ -89,7 +89,7 @@ def readings(
             counted.add(metric)
     for device in disks:
         if not counted.disks[device]:
-            raise KeyError(f"node_exporter knows no device {device!r}")
+            raise KeyError(f"node_exporter does not know the device {device!r}")
     # A page without the mode has no steal to tell: 0, as a missing counter would be unknown.
     if _BUSY in counted.totals:
         counted.totals.setdefault(_STEAL, 0.0)

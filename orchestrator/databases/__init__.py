@@ -72,7 +72,8 @@ def choose(
         )
     if name == DRY:
         raise UsageError(
-            "`dry` is no database to measure", advice="run `tierbench rehearse`"
+            "`dry` is not a database, and cannot be measured",
+            advice="run `tierbench rehearse`",
         )
     choices = {AUTO, *measured(names_of_all)}
     if name in choices:

@@ -102,7 +102,7 @@ def limit_in(limit: str) -> tuple[float, str]:
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
         raise UsageError(
-            f"--max-cost {limit!r} is no amount with its currency",
+            f"--max-cost {limit!r} is not an amount with a currency",
             advice='write it as in --max-cost "5 USD"',
         )
     return float(match[1]), match[2].upper()

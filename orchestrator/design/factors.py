@@ -117,7 +117,7 @@ ReadsValue = Callable[[str], float | None]
 
 def _whole(text: str) -> float:
     if not text.isdecimal() or not 1 <= int(text) <= MOST:
-        raise ValueError(f"{text} is no whole number from 1 to {MOST:,}")
+        raise ValueError(f"{text} is not a whole number from 1 to {MOST:,}")
     return float(text)
 
 
@@ -125,7 +125,7 @@ def _rate(text: str) -> float:
     """Transactions/s: `50`, `0.7/s`."""
     match = _RATE.match(text)
     if not match or not float(match[1]):
-        raise ValueError(f"{text} is no number above zero")
+        raise ValueError(f"{text} is not a number above zero")
     return float(match[1])
 
 

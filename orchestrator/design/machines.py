@@ -67,7 +67,10 @@ def _mistakes_of_addresses(read: schema.NamedTierYaml) -> Iterator[tuple[str, st
         # `user@host` has a sign that no context has, and lacks the scheme.
         if "://" not in engine and not _CONTEXT.fullmatch(engine):
             host = engine.rpartition("@")[2]
-            yield key, f"{engine!r} is no engine: write ssh://user@{host}"
+            yield (
+                key,
+                f"{engine!r} is not the address of an engine: write ssh://user@{host}",
+            )
 
 
 def named(profile: Profile) -> tuple[str, ...]:

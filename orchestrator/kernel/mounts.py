@@ -43,7 +43,7 @@ class RealDisk:
 def find(path: Path, machine: Machine) -> RealDisk:
     """The disk of a path. UsageError if it is none; UnavailableError if that cannot be seen."""
     if not path.is_absolute():
-        raise UsageError(f"{path} is no full path: give it in full, from /")
+        raise UsageError(f"{path} is not a full path: begin it with /")
     try:
         is_folder = machine.is_folder(str(path))
         mounts = mount_points(machine)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 _KEYWORDS = re.compile(r"\w+\s*=")
 _NAME = re.compile(r"[^\s:/@\[\]=?]+")
 _UNKNOWN = re.compile(r'invalid (?:URI query parameter:|connection option) "(\w+)"')
-_NO_HOST = "is no host: write host, host:port, [address]:port or postgresql://…"
+_NO_HOST = "is not a host: write host, host:port, [address]:port or postgresql://…"
 _UNREADABLE = (
-    "is no list of hosts, no URI that begins with postgresql://, "
-    "no string of `keyword=value`"
+    "is not a list of hosts, a URI that begins with postgresql://, or a string of "
+    "`keyword=value`"
 )
 
 

@@ -141,7 +141,9 @@ class _Constructor(yaml.constructor.SafeConstructor):
         # PyYAML takes 2026-02-31 for a date by its form, and Python then refuses the day.
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             _, _, kind = node.tag.rpartition(":")
-            raise _at(node, f"this is no {kind}: {short(node.value)}") from error
+            raise _at(
+                node, f"this is not a valid {kind}: {short(node.value)}"
+            ) from error
         # Written so, `.nan` is refused too, which is not below anything.
         if isinstance(value, (int, float)) and not abs(value) < MOST:
             raise _at(node, f"no key takes this number: {short(node.value)}")

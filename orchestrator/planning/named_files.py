@@ -42,7 +42,7 @@ def files_named(
 
 def _unprintable(kind: str, file: Path) -> Mistake:
     what = (
-        f"the name of this {kind} file is no line of UTF-8 text: give the file another"
+        f"the name of this {kind} file is not UTF-8 text in one line: rename the file"
     )
     # The name is good UTF-8, so only the locale cannot show it.
     if units.is_printable(os.fsencode(file.stem).decode("utf-8", "surrogateescape")):

@@ -66,7 +66,7 @@ def _unfit(
 
 def _no_running_cluster(profile: str) -> UsageError:
     return UsageError(
-        f"{profile} names no running cluster to attach to",
+        f"{profile} does not name a running cluster to attach to",
         advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
     )
 
@@ -96,10 +96,9 @@ def _not_for_this_database(
     return UsageError(
         what,
         advice=(
-            f"loads of files (hdfs-…) run on {databases} alone, and these take "
-            "no other loads. Give --db hdfs (DB=hdfs) with such loads, and "
-            "leave it out with others. It can also be given with stores, which "
-            "stay what they are"
+            f"loads of files (hdfs-…) run on {databases} alone, and these take no other "
+            "loads. Give --db hdfs (DB=hdfs) with such loads, and leave it out with "
+            "others. It can also be given with stores, which it does not change"
         ),
     )
 

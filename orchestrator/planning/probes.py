@@ -72,8 +72,7 @@ def _no_probe(load: Workload, on_files: FileMembers) -> str:
     """Why one session for a time says nothing of a workload, or an empty text."""
     if load.database or load.generator in on_files.load_generators:
         return (
-            "is no load of a SQL database, and only from such a load other "
-            "tiers are predicted"
+            "is not a load of a SQL database: tiers are predicted only from such a load"
         )
     if load.thinks:
         return "its terminals think, so their number sets the pace: set `think: none`"

@@ -108,7 +108,7 @@ def read(where: str, text: str) -> RecordedDisk:
         content = json.loads(text)
     # Python's reader gives up on lists that are nested too deeply.
     except (ValueError, RecursionError) as error:
-        raise refused([Mistake(where, f"this is no JSON: {error}")]) from error
+        raise refused([Mistake(where, f"this is not JSON: {error}")]) from error
     return validate(RecordedDisk, f"{where}: ", content)
 
 

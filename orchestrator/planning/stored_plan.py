@@ -68,7 +68,7 @@ def _twice(noun: str, names: Collection[Any]) -> Iterator[str]:
 def _out_of_range(plan: Plan) -> Iterator[str]:
     for margin_pct in (plan.margin_pct, plan.p99_margin_pct):
         if not 0 <= margin_pct < 100:
-            yield f"{margin_pct:.6g} % is no margin"
+            yield f"{margin_pct:.6g} % is not a margin"
     if plan.repetitions < 1:
         yield f"repetitions is {plan.repetitions}"
     if plan.gate_every is not None and plan.gate_every < 1:
@@ -110,14 +110,14 @@ def _cluster_mistakes(cluster: ClusterSpec) -> Iterator[str]:
 
 def _price_mistakes(price: Price | None) -> Iterator[str]:
     if price is not None and not price.monthly >= 0:
-        yield f"{price.monthly:.6g} a month is no price"
+        yield f"{price.monthly:.6g} a month is not a price"
 
 
 def _limit_mistakes(limits: Limits) -> Iterator[str]:
     for limit in (limits.iops, limits.bytes_per_s, limits.write_iops):
         # Use is told as a share of the limit, and so divided by it.
         if limit is not None and limit < 1:
-            yield f"{limit} is no limit of a disk"
+            yield f"{limit} is not a limit of a disk"
 
 
 def _workload_mistakes(workload: Workload) -> Iterator[str]:

@@ -82,4 +82,4 @@ def _machine_of(node: Node, platform: Platform) -> Machine:
     for machine in platform.machines():
         if machine.name == node.machine:
             return machine
-    raise OSError(f"no machine {node.machine!r} is known")
+    raise OSError(f"the machine {node.machine!r} is not known")

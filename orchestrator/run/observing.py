@@ -71,7 +71,7 @@ def _devices(node: Node) -> list[str]:
 
 def _no_device_to_read(node: str) -> errors.UsageError:
     return errors.UsageError(
-        f"it is not known which disk of {node} to read",
+        f"the disk of {node} to read is not known",
         advice="name it with --device, as /proc/diskstats does",
     )
 

@@ -96,9 +96,9 @@ def _not_rebuilt(node: str, why: Exception) -> VoidError:
     return VoidError(
         f"{node} was lost, and was not back when the window ended: {why}",
         advice=(
-            "look at the log of the node among the raw files of the run. Its "
-            "end says what the node waited for. The report shows its disk. If "
-            "it was only slow, give it a longer `measure`"
+            "look at the end of the node's log among the raw files of the run: it says "
+            "what the node waited for. The report shows its disk. If the rebuild was only "
+            "slow, give it a longer `measure`"
         ),
         evidence=evidence,
     )

@@ -89,7 +89,7 @@ class Schedule:
         what = repr(error)
         if isinstance(error, TierbenchError):
             what = error.what
-        text = f"it is not known whether more runs are needed: {what}"
+        text = f"whether more runs are needed is not known: {what}"
         self.warn(text)
         note = Note("other", text)
         return replace(self.plan, notes=(*self.plan.notes, note))

@@ -88,7 +88,7 @@ def _no_share(disk: SlowDisk, tier: Tier) -> Iterator[str]:
     iops = tier.limits.iops
     bytes_per_s = tier.limits.bytes_per_s
     if not iops and not bytes_per_s:
-        yield "the tier has no IOPS and no bytes/s of which a share could be left"
+        yield "the tier limits neither IOPS nor bytes/s, so no share of them can be taken"
     # An I/O that a slower disk has let in goes on to wait when the disk is as declared again.
     share = disk.amount / 100
     described = slow_disks.described(disk)
@@ -102,11 +102,14 @@ def _no_share(disk: SlowDisk, tier: Tier) -> Iterator[str]:
 
 def _no_latency(disk: SlowDisk, tier: Tier) -> Iterator[str]:
     if tier.latency.model:
-        yield "the tier's latency is drawn from a table, and only a constant one can change"
+        yield (
+            "the tier's latency is drawn from a table, and only a constant latency can be "
+            "changed"
+        )
         return
     longest_s = max(tier.latency.read_s or 0.0, tier.latency.write_s or 0.0)
     if not longest_s:
-        yield "the tier declares no latency that could be longer"
+        yield "the tier declares no latency, so none can be made longer"
     takes_s = disk.amount * longest_s
     if takes_s >= disk.lasts_s:
         described = slow_disks.described(disk)

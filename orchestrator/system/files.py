@@ -380,7 +380,7 @@ def differences(record: Path) -> Iterator[FileDifference]:
     for name, recorded in recorded_checksums(record).items():
         # The record may be somebody else's work, and name any file of the user.
         if not _is_below(name):
-            yield FileDifference(name, f"{name!r} is no file of this run")
+            yield FileDifference(name, f"{name!r} is not a file of this run")
             continue
         file = record.parent / name
         try:

@@ -9,6 +9,7 @@ import base64
 import http.client
 import io
 import json
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -240,7 +241,20 @@ def _blamed(url: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # its connection is still open, to read the page that explains
-        raise OSError(f"{shown}: {hidden(str(error))}") from error
+        raise OSError(f"{shown}: {hidden(_reason_of(error))}") from error
+
+
+def _reason_of(error: OSError) -> str:
+    """`Connection refused`, of `<urlopen error [Errno 111] Connection refused>`."""
+    cause: object = error
+    if isinstance(error, urllib.error.URLError) and not isinstance(
+        error, urllib.error.HTTPError
+    ):
+        cause = error.reason
+    # A certificate's errors have their reason in their text alone.
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+        return cause.strerror or str(cause)
+    return str(cause)
 
 
 def _request(

@@ -109,7 +109,7 @@ def sign(cache: Path, machine: MachineIdentity) -> None:
         owner = owner_of(cache)
     if owner and not machine.is_that_of(owner):
         raise UnavailableError(
-            f"the cache {cache} belongs to {owner.name} since a moment ago",
+            f"the cache {cache} was taken by {owner.name} a moment ago",
             advice="start again: this machine then uses its own part of it",
         )
 

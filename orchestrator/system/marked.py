@@ -95,7 +95,7 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
     except OSError as error:
         return {
             **state,
-            "foreign": f"is no folder that can be opened ({error.strerror})",
+            "foreign": f"is not a folder that can be opened ({error.strerror})",
         }
     try:
         state["foreign"] = _foreign(top, whose)

@@ -63,7 +63,7 @@ def _set_aside(folder: Path, world: World) -> None:
         folder.rename(aside)
         left = MarkedFolder(str(aside), foreign=marked.UNSAID, unmarked=True)
         world.progress.warn(
-            f"{folder} was renamed, and what it held is made again: {left}"
+            f"{folder} was renamed, and its data are made again: {left}"
         )
 
 

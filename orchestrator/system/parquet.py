@@ -70,7 +70,7 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
             raise CutError(
                 f"{file} is damaged ({error})",
                 advice=(
-                    "bring it back from a copy, or remove it: everything else is then "
-                    "judged without it. `tierbench verify` names every such file"
+                    "bring it back from a copy, or remove it: the rest is then judged "
+                    "without it. `tierbench verify` names every such file"
                 ),
             ) from error

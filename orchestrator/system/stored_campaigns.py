@@ -125,7 +125,10 @@ def _no_campaign(results: Path, text: str, saved: Mapping[str, str]) -> UsageErr
     names = ""
     if saved:
         names = f"; baselines: {', '.join(saved)}"
-    why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{names}"
+    why = (
+        f"{text!r} is not a campaign: neither a folder here or in {results}, nor a "
+        f"baseline{names}"
+    )
     with suppress(OSError):
         if Path(text).is_dir():
             why = f"{text} is not a results folder: it has no plan.json"

@@ -128,7 +128,7 @@ def plain(file: Path) -> dict[str, Any]:
     try:
         parsed = _parsed(file, text)
         if not isinstance(parsed, dict):
-            raise ValueError("it holds no object with names")
+            raise ValueError("it is not a JSON object")
         content: dict[str, Any] = parsed
         _require_numbers(content, file.name in _CONCLUSIONS)
         if _MAY_BE_HALF.search(text):

@@ -128,7 +128,7 @@ def _purchase(
 def _lacks(tier: Tier, passed: Limits, host: _Host) -> str:
     # No cap at all means that the catalog has no figures, and not that nothing is limited.
     if host.size and passed == Limits():
-        return f"what {host.name} lets through to it is not known"
+        return f"how much of its load {host.name} lets through is not known"
     if not tier.limits.iops or not tier.limits.bytes_per_s:
         return "limits not known"
     return ""

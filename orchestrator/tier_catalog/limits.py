@@ -215,7 +215,7 @@ def _iops(
     # Some services refuse fewer IOPS than a large disk's size asks for, as Azure's Ultra does.
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
-        least = f"the {low:,} IOPS that {name} has at least"
+        least = f"the {low:,} IOPS minimum of {name}"
         source = kind.source
         if low > rule.min:
             least = f"{least}, {rule.min_per_gib:g} a GiB"
@@ -253,7 +253,7 @@ def _throughput(
         what = f"{asked:,.6g} {unit} is too much for {name}"
         yield "throughput", f"{what}: at most {ratio}{high:,g} {unit} ({kind.source})"
     if given.min is not None and asked < given.min:
-        least = f"the {given.min:g} {unit} that {name} has at least"
+        least = f"the {given.min:g} {unit} minimum of {name}"
         yield "throughput", f"{asked:,.6g} {unit} is below {least} ({kind.source})"
 
 

@@ -98,13 +98,15 @@ def conflicts(
     """Parameters of the price that would change nothing. `is_given`: the profile has a price."""
     # Both choose among prices of the catalog, of which none counts then.
     if is_given and (region or operations is not None):
-        what = "holds instead of the catalog's: leave out what chooses among those"
+        what = (
+            "replaces the prices of the catalog: leave out keys that choose among those"
+        )
         yield "price", what
         return
     if operations is None:
         return
     if all(row.per_10k_operations == 0 for row in rows):
-        what = "of this row none are billed, as far as the catalog knows"
+        what = "has no effect: the catalog knows of no bill for operations on this row"
         yield "operations_per_month", what
 
 

@@ -234,7 +234,7 @@ class _Quiet:
         if now_s - self._read_s < _UNREADABLE_S:
             return False
         self._world.progress.warn(
-            f"it is not known whether files are still merged: {error}"
+            f"whether files are still merged is not known: {error}"
         )
         return True
 

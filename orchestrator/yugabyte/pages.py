@@ -106,7 +106,7 @@ def _host_of(address: str) -> str:
 def _count(value: Any) -> int:
     number = int(value)
     if number < 0:
-        raise ValueError(f"{value} is no count")
+        raise ValueError(f"{value} is not a count")
     return number
 
 

@@ -122,7 +122,7 @@ class Judged:
             ("A faster disk would not", "latency", False),
             ("A faster disk would not", "iops", False),
             ("a faster disk would not help", "latency", False),
-            ("No disk would change that", "latency", False),
+            ("Another disk would not change that", "latency", False),
             ("More IOPS or bandwidth would not help", "iops", False),
             ("More IOPS or bandwidth would not help", "bandwidth", False),
         )

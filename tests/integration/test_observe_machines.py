@@ -106,7 +106,7 @@ class Line:
         """Returns when it reads each second."""
         before = set(self.results.glob("observed-*/samples/*"))
         program = Program.start(*self.words, **self.environment)
-        program.until("the same line goes on")
+        program.until("the same command goes on")
         assert wait_until(
             lambda: set(self.results.glob("observed-*/samples/*")) - before,
             deadline_s=60,

@@ -95,7 +95,7 @@ def reading(device: str, folder: Path) -> Iterator[Program]:
     more = ("--size", "250GiB", "--results", str(folder))
     program = Program.start(*words, *more, TIERBENCH_CACHE=str(folder))
     try:
-        program.until("the same line goes on")
+        program.until("the same command goes on")
         assert wait_until(
             lambda: set(folder.glob("observed-*/samples/*")) - before,
             deadline_s=60,

@@ -122,7 +122,7 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
         return f"{purchase.tier} is enough; whether it is the cheapest is open"
     cheaper = units.listed(_cheaper_open(answer))
     if cheaper:
-        return f"{purchase.tier} is enough{price}; whether {cheaper} would do is open"
+        return f"{purchase.tier} is enough{price}; whether {cheaper} would be enough is open"
     return f"buy {purchase.tier}{price}"
 
 

@@ -158,7 +158,7 @@ def _brief(
         _how_sure(asked, min(disk.runs for disk in disks)),
         _not_tested(asked, untested),
         phrases.closed("; ".join(prices)),
-        f"Which disk is enough depends on the database: measure it with `{command}`.",
+        f"Which disk is enough depends on the database: run `{command}`.",
     )
 
 

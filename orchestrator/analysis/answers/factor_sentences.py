@@ -90,18 +90,19 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         before = varied.values[law.knee]
         behind = varied.values[law.knee + 1]
         return (
-            f"follows no one power of {factor}: it bends between {before} and {behind}"
+            f"does not follow a single power of {factor}: it bends between {before} and "
+            f"{behind}"
         )
     if law.bends:
         return (
-            f"follows no one power of {factor}: it bends gently, with no knee; on the whole as "
-            f"{_power_in_words(law, factor)}"
+            f"does not follow a single power of {factor}: it bends gently, without a knee; "
+            f"on the whole it goes as {_power_in_words(law, factor)}"
         )
     follows = _how_it_follows(law, factor)
     text = f"{follows} as {_power_in_words(law, factor)}{_name_of_law(law)}"
     # Any two values lie on a line.
     if law.values == 2:
-        return f"{text}; two values prove no law"
+        return f"{text}; two values do not prove a law"
     return text
 
 
@@ -212,7 +213,7 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
     # rate is served anyway.
     if is_rate:
         return f"the {stage} was the limit"
-    return f"the {stage} took that time"
+    return f"the {stage} took the time that was saved"
 
 
 def _cause_with_all(tier: TierValues, full: str) -> str:

@@ -105,7 +105,7 @@ def observation_answer(
 def _sureness(observed: AnsweredObservation, seconds_command: str) -> Sureness:
     """Caps are a matter of seconds, so that of longer sums nothing but bounds follows."""
     tolerance = percent_in_words(observed.tolerance)
-    allowed = f"Allowed: {tolerance} of the time at a disk's limit (`--at-cap`)."
+    allowed = f"{tolerance} of the time at a disk's limit is allowed (`--at-cap`)."
     text = f"Nothing was loaded, and no such disk was touched. {allowed}"
     share = observed.tolerance
     advice = _advice(observed, seconds_command)
@@ -132,7 +132,7 @@ def _advice(observed: AnsweredObservation, seconds_command: str) -> str:
     if observed.apart_s:
         return _instead_of_longer_sums(observed, seconds_command)
     if _seems_held_back(observed):
-        return "name the observed disk with --source, which looks as if at its limit"
+        return "name the observed disk with --source: it seems to be at its limit"
     return ""
 
 
@@ -211,8 +211,8 @@ def _cautions(
     if observed.refused:
         yield Caution(
             "seconds unknown",
-            f"{sentence(observed.refused)} So answers use only bounds that need no seconds, or "
-            "there is no answer.",
+            f"{sentence(observed.refused)} So answers use bounds that hold without "
+            "seconds, or are left open.",
             "Read every second, or some minutes by the second (docs/OBSERVE.md).",
         )
     else:
@@ -240,7 +240,7 @@ def _cautions(
         yield Caution(
             "remarks of sources",
             f"{'; '.join(remarks)}.",
-            "Ask the tool anew where that is possible.",
+            "Run the tool again where that is possible.",
         )
 
 
@@ -257,9 +257,9 @@ def _unseen(observed: AnsweredObservation) -> Iterator[Caution]:
         pieces = units.counted(fewest, "piece")
         yield Caution(
             "shape from pieces",
-            f"Seconds were read in {pieces} only. What happens in less than {share} of the time "
-            "may be in none of them.",
-            "Reading every second for the whole time shows all.",
+            f"Seconds were read in {pieces} only. Something that happens in less than "
+            f"{share} of the time may be missing.",
+            "Read every second of the whole time to see everything.",
         )
 
 
@@ -272,23 +272,22 @@ def _held_back(observed: AnsweredObservation) -> Caution:
         # The provider tells of the disk, and not of its machine.
         if observed.denied == observed.source:
             either = (
-                "its machine was at a cap (by the provider's own word the disk was not)"
+                "its machine was at a cap (its provider reports that the disk was not)"
             )
         return Caution(
             "held back?",
-            f"In up to {share} of the time readings are heaped at {caps}. Either {either}, or the "
-            "load asks for one rate. At a cap, more would have been asked "
-            'for. So figures of larger disks say "at least" or "of what was read".',
-            "Name the observed disk with --source. Then a larger disk is said to carry it only if "
-            "that time is within the tolerance too.",
+            f"For up to {share} of the time readings stay close to {caps}. Either "
+            f"{either}, or the load asks for one rate. At a cap the load would have asked "
+            'for more. So figures of larger disks say "at least" or "of what was read".',
+            "Name the observed disk with --source. A larger disk then passes only if that "
+            "time is within the tolerance, too.",
         )
     return Caution(
         "held back",
-        f"In up to {share} of the time the observed disk was at its own cap ({caps}). What it "
-        "would have been asked for then is not known. So figures of larger disks say "
-        '"at least" or "of what was read".',
-        "A larger disk is said to carry the load only if that time is within the tolerance "
-        "too.",
+        f"For up to {share} of the time the observed disk was at its own cap ({caps}). How "
+        "much more the load would have asked for is not known. So figures of larger disks "
+        'say "at least" or "of what was read".',
+        "A larger disk passes only if that time is within the tolerance, too.",
     )
 
 
@@ -298,11 +297,11 @@ def _reported_held_back(observed: AnsweredObservation) -> Caution:
     share = percent_in_words(observed.reported_share)
     return Caution(
         "held back",
-        f"By its provider's own word the observed disk was at its limit in {share} of the time. "
-        f"Then it did at most {caps}. A minute counts whole. What it would have "
-        'been asked for then is not known. So figures of larger disks say "at least" or "of what '
-        'was read".',
-        "A larger disk is said to carry the load only if that time is within the tolerance too.",
+        f"Its provider reports that the observed disk was at its limit for {share} of the "
+        f"time. Then it did at most {caps}. Each minute counts as a whole. How much more "
+        'the load would have asked for is not known. So figures of larger disks say "at '
+        'least" or "of what was read".',
+        "A larger disk passes only if that time is within the tolerance, too.",
     )
 
 
@@ -310,18 +309,21 @@ def _counted(observed: AnsweredObservation, counted_share: float) -> Caution:
     """What sums hide is settled by the disk's own count."""
     share = percent_in_words(counted_share)
     text = (
-        f"By the observed disk's own count limits held it back in {share} of the time. Those of "
-        "its machine are among them."
+        f"The observed disk counted that limits held it back for {share} of the time. "
+        "Limits of its machine are included."
     )
     if observed.apart_s:
         text += (
-            " That settles what sums hide. A disk with a sixth more of both limits carried the "
-            "rest below its cap."
+            " So seconds are not needed: a disk with a sixth more of both limits carried "
+            "the rest below its cap."
         )
     return Caution(
         "counted by the disk",
         text,
-        "EBS' count is read as documented; how often AWS looks is not known.",
+        (
+            "The count of EBS is read as documented. How often AWS checks the volume is not "
+            "known."
+        ),
     )
 
 
@@ -329,8 +331,8 @@ def _held_back_by_machine(machine_share: float) -> Caution:
     share = percent_in_words(machine_share)
     return Caution(
         "held back by the machine",
-        f"Its machine's limit is reported to have held the observed disk back in {share} of the "
-        "time. No disk would change that.",
+        f"Its provider reports that a limit of its machine held the disk back for {share} of the "
+        "time. Another disk would not change that.",
         "A larger machine would: name it with --vm.",
     )
 
@@ -352,7 +354,7 @@ def _beyond_source(observed: AnsweredObservation) -> Iterator[Caution]:
             "jumps left out",
             f"Left out as jumps of a counter: {intervals} with more than twice what --source does "
             "in a burst.",
-            "If they were load, the disk is not the one of --source. Then leave --source out.",
+            "If they were load, the disk is not that of --source: leave --source out.",
         )
 
 

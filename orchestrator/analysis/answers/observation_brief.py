@@ -54,8 +54,8 @@ def observation_brief(
 
 # The command itself is as long as the paths of the profiles; it stands at the end of the page.
 _MEASURE = (
-    "measure in a campaign what may do: enter your cluster in the profiles beside the page, then "
-    "run `profiles/compare.sh`"
+    "measure these disks in a campaign: enter your cluster in the profiles beside the "
+    "page, then run `profiles/compare.sh`"
 )
 
 
@@ -81,7 +81,9 @@ def _why_none(observed: AnsweredObservation) -> str:
     at_limit = _at_its_limit(observed)
     # The disk's limit hides what was asked for, and is why the rest cannot be told.
     if unsure and at_limit:
-        unknown = "What larger disks would have been asked for then is not known."
+        unknown = (
+            "How much more the load would have asked of a larger disk is not known."
+        )
         return f"{at_limit} {unknown}"
     if not words:
         return ""
@@ -89,7 +91,7 @@ def _why_none(observed: AnsweredObservation) -> str:
     disks = units.counted(words.count("would not"), "disk")
     why = f"{disks} would have been at a cap for more than {tolerance} of the time."
     if unsure:
-        why = f"{why} Of {units.counted(unsure, 'other')} it cannot be told."
+        why = f"{why} For {units.counted(unsure, 'other')} this cannot be told."
     return why
 
 
@@ -99,8 +101,8 @@ def _at_its_limit(observed: AnsweredObservation) -> str:
     if observed.reported_share > observed.tolerance:
         share = percent_in_words(observed.reported_share)
         return (
-            "By its provider's own word the observed disk was at its limit "
-            f"in {share} of the time."
+            f"Its provider reports that the observed disk was at its limit for {share} of "
+            "the time."
         )
     # So short a time at a limit is allowed, and is no reason for anything.
     if observed.held_back <= observed.tolerance:
@@ -108,9 +110,9 @@ def _at_its_limit(observed: AnsweredObservation) -> str:
     share = percent_in_words(observed.held_back)
     caps = caps_in_words(observed.source)
     if observed.inferred:
-        return f"In up to {share} of the time readings are heaped at {caps}, as at a limit."
+        return f"For up to {share} of the time readings stay close to {caps}, as at a limit."
     return (
-        f"In up to {share} of the time the observed disk was at its own cap ({caps})."
+        f"For up to {share} of the time the observed disk was at its own cap ({caps})."
     )
 
 

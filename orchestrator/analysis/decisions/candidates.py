@@ -96,7 +96,7 @@ def at_least_load(
 
 def _at(criterion: Criterion, load: model.Workload) -> Criterion:
     if load.varied is None:
-        raise ValueError(f"{load.name} is no load of a sweep")
+        raise ValueError(f"{load.name} is not a load of a sweep")
     title = f"{criterion.title} at {factors.in_words(load.varied)}"
     return replace(criterion, title=title)
 

@@ -90,7 +90,7 @@ def _never_enough(values: Values, tier: str, *, refused: bool) -> str:
     proven = "not proven enough"
     if refused:
         proven = "not enough"
-    return f"{tier} is {proven} at {_value(values, tier, 0)} already"
+    return f"{tier} is {proven} even at {_value(values, tier, 0)}"
 
 
 def _enough_before(values: Values, tier: str, ends: int, *, refused: bool) -> str:

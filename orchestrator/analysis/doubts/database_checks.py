@@ -221,11 +221,12 @@ def _one_address_for_several_nodes(hosts: int, nodes: int) -> Doubt:
     # Its figures hold, because a client sees the same. Less is known of where they come from.
     return is_only_told(
         "one address for several nodes",
-        f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes. What answers there "
-        "spreads the sessions, not tierbench. One node may have served more of them than "
-        "another. CPU, disks and storage engine of nodes without a host there are not seen",
-        advice="name each node in `existing.hosts` if it can be reached; docs/YUGABYTEDB.md "
-        "(One address for several nodes) says what is not seen otherwise",
+        f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes. The server "
+        "there spreads the sessions, not tierbench. One node may have served more of them "
+        "than another. CPU, disks and storage engine of nodes without a host there are "
+        "not seen",
+        advice="name each node in `existing.hosts` if it can be reached; docs/YUGABYTEDB.md (One "
+        "address for several nodes) says what stays unseen otherwise",
     )
 
 

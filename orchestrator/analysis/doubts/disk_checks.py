@@ -177,7 +177,10 @@ def _host_slower_than_the_tier(disk: str, over_pct: float, late_s: float) -> Dou
         "host slower than the tier",
         f"{disk}: this machine alone took longer than the tier's latency, for "
         f"{over_pct:.1f} % of requests. Answers came {late_s * 1e6:.0f} µs late on average",
-        advice="stop what else uses this machine's disk and CPU, or take a faster machine",
+        advice=(
+            "stop other programs that use this machine's disk and CPU, or take a faster "
+            "machine"
+        ),
     )
 
 

@@ -106,7 +106,7 @@ def _check_failed(
 def _doubts_not_readable(name: str, facts: ExtensionFacts) -> Doubt:
     return excludes_the_run(
         "doubts not readable",
-        f"{_took_part(name, facts)}. What it would say of this run is not known",
+        f"{_took_part(name, facts)}. Whether it would doubt this run is not known",
         advice=_ANALYZE_AGAIN,
     )
 

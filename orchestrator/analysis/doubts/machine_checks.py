@@ -96,7 +96,7 @@ def _machine_shared(other_cpu_pct: float) -> Doubt:
         "machine shared",
         f"{other_cpu_pct:.0f} % of the machine's CPU went to programs other than database, "
         "load generator and disk servers",
-        advice="stop what else runs on the machine, and measure again",
+        advice="stop other programs on the machine, and measure again",
     )
 
 

@@ -70,8 +70,8 @@ def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
         "equal tiers told apart",
         "this campaign found a difference between two names of one tier: "
         f"{change}, {verdict}",
-        advice="something else than the tier changed between runs. Look for drift in the "
-        "charts, and for other work of the machine. Then measure with more repetitions",
+        advice="something other than the tier changed between runs. Look for drift in the "
+        "charts, and for other work on the machine. Then measure with more repetitions",
     )
 
 

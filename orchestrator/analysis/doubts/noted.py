@@ -24,8 +24,8 @@ def leftovers(run: int, left: str, advice: str) -> Doubt:
     """`left`: what could not be removed; `advice`: how a person can."""
     return excludes_the_run(
         "leftovers",
-        "what an earlier run left could not be removed and may have disturbed this one: "
-        f"{left}",
+        "leftovers of an earlier run could not be removed and may have disturbed this "
+        f"one: {left}",
         advice,
         run,
     )

@@ -144,7 +144,7 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
         "overload",
         f"{served_per_s} of the {format_number(rate_per_s)} transactions/s asked for were served "
         f"({100 * served_share:.1f} %): the database did not keep up{pace.circumstance}. "
-        "Its latency leaves out what waited for a terminal or was dropped",
+        "Latency leaves out transactions that waited for a terminal or were dropped",
         pace.advice,
     )
 

@@ -123,11 +123,14 @@ def _ended_too_soon(after_s: float) -> Doubt:
 
 def _not_recovered(at_a_rate: bool) -> Doubt:
     share = f"{slowed.RECOVERED_PCT:.0f} %"
-    what = f"throughput did not reach {share} of before for {slowed.RECOVERED_FOR_S} s"
+    what = (
+        f"throughput did not return to {share} of its earlier level for "
+        f"{slowed.RECOVERED_FOR_S} s"
+    )
     if at_a_rate:
         what = (
-            f"in no {slowed.RECOVERED_FOR_S} s was {share} of what fell due as fast as "
-            f"{slowed.USUAL_PCT:.0f} % before"
+            f"{share} of the transactions due were never for {slowed.RECOVERED_FOR_S} s as fast "
+            f"as {slowed.USUAL_PCT:.0f} % were before"
         )
     return limits_the_answer(
         "not recovered",

@@ -258,11 +258,11 @@ class Observed:
     @property
     def _held_back_in_words(self) -> str:
         if self.counted is not None:
-            return "by its own count the observed disk held its load back"
+            return "the observed disk counted that it held its load back"
         if self.reported_share > self.tolerance:
             return "its provider says that the observed disk held its load back"
         if self.inferred:
-            return "the observed disk looks as if at its limit: name it with --source"
+            return "the observed disk seems to be at its limit: name it with --source"
         return "the observed disk held its load back"
 
 

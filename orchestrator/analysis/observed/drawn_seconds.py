@@ -100,13 +100,16 @@ def _few_pieces(demand: Demand) -> str:
     few = _long_pieces(demand)
     least_s = SHORTEST * demand.resolution_s
     return (
-        f"readings are {demand.resolution_s:.0f} s apart, with {few} pieces in seconds that last "
-        f"{least_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
+        f"readings are {demand.resolution_s:.0f} s apart; {FEWEST_PIECES} pieces read by "
+        f"the second, of {least_s:.0f} s or more, are needed, and there are {few}"
     )
 
 
 def _beyond_pieces(beyond_pct: float) -> str:
-    return f"{beyond_pct:.0f} % of the time had rates that no piece in seconds has"
+    return (
+        f"{beyond_pct:.0f} % of the time had rates that do not occur in any piece read by "
+        "the second"
+    )
 
 
 def _windows(demand: Demand) -> list[Array]:

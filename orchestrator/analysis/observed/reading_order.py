@@ -23,8 +23,8 @@ _GAP = 1.5  # multiple of the usual step: beyond it a reading is missing
 _MOST_BACK = 0.25
 # Share of a disk's readings: its counters begin anew now and then.
 _MOST_FALLING = 0.25
-_SAME_TIME = "have the time of the one before and other figures"
-_FALLING = "have less than the one before"
+_SAME_TIME = "have the same time as the one before, but other figures"
+_FALLING = "are lower than the one before"
 _EACH_ITS_NAME = (
     "if two disks have that name, give each its own: `node` or `device` of a CSV; if it is one "
     "disk, write times with fractions of a second"
@@ -87,7 +87,7 @@ def _refuse_often(
 
 def _in_no_order(node: str, device: str) -> UsageError:
     return UsageError(
-        f"times of {node} {device} go back again and again",
+        f"times of {node} {device} go backwards repeatedly",
         advice="sort its readings by time; if they are of two machines, name each",
     )
 
@@ -131,7 +131,7 @@ def _is_same(
 
 def _there_twice(node: str, device: str, count: int) -> UsageError:
     return UsageError(
-        f"{count:,} readings of {node} {device} are of times that other readings of it have too",
+        f"{count:,} readings of {node} {device} have the same times as other readings of it",
         advice="if two machines have that name, give each its own: `node` of a CSV, `nodename` of "
         "sysstat's JSON; if one disk was read by two tools, give the files of one",
     )

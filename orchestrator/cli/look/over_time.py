@@ -70,7 +70,7 @@ def history(
         # This goes to standard error, because scripts read the empty list.
         if not entries:
             app.err.print(
-                f"Nothing in {escape(str(results))} is of what was asked for.\n"
+                f"{escape(str(results))} has nothing that matches.\n"
                 "  → `tierbench history` without these options lists all"
             )
         table = TableView(campaign_tables.campaign_list(entries))

@@ -1,6 +1,7 @@
 """`--dry-run`: what a campaign would do, take and cost, and whether what it needs answers. Nothing
 is started."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +16,7 @@ from orchestrator.parts import Parts
 from orchestrator.run.forecast import look_ahead
 from orchestrator.tier import as_written
 
-_OFFLINE = "--offline: no engine, machine or cluster was asked whether it answers"
+_OFFLINE = "--offline: no engine, machine or cluster was contacted"
 
 
 def show(
@@ -32,7 +33,7 @@ def show(
     ahead = look_ahead(plan, parts, world)
     ahead = replace(
         ahead,
-        problems=(*reached.problems, *ahead.problems),
+        problems=_each_once((*reached.problems, *ahead.problems)),
         unchecked=(*reached.unchecked, *ahead.unchecked),
     )
     # A plan that costs too much is shown all the same, so that one sees what makes it so.
@@ -54,6 +55,16 @@ def show(
     if ahead.problems:
         return errors.EXIT_UNAVAILABLE
     return errors.EXIT_DONE
+
+
+def _each_once(
+    problems: Sequence[errors.TierbenchError],
+) -> tuple[errors.TierbenchError, ...]:
+    """A cluster is asked whether it answers, and checked as before a run: both may say the same."""
+    words: dict[tuple[str, str], errors.TierbenchError] = {}
+    for problem in problems:
+        words.setdefault((problem.what, problem.advice), problem)
+    return tuple(words.values())
 
 
 def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:

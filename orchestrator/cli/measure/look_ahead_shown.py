@@ -172,7 +172,7 @@ def _steps_table(ahead: Forecast) -> RenderableType:
             most = units.format_seconds(step.total.most_s)
             rows.append((step.what, least, most, step.source))
     columns = ("What", "At least", "At most", "By")
-    return _table(columns, rows=rows, title="All that takes time")
+    return _table(columns, rows=rows, title="How long each step takes")
 
 
 def _loading(ahead: Forecast) -> Iterator[str]:

@@ -230,9 +230,9 @@ def _with_more_repetitions(
 def _probes_note(quiet: Sequence[Workload]) -> Note:
     names = listed([load.name for load in quiet])
     text = (
-        f"{names}: one session runs for {format_seconds(probes.PROBE_S)} on "
-        "each tier, and `tierbench predict` takes its delay from it. It "
-        "enters no verdict, no decision and no figure of a tier"
+        f"{names}: one session runs for {format_seconds(probes.PROBE_S)} on each tier, and "
+        "`tierbench predict` takes its delay from it. That run is not part of any "
+        "verdict, decision or figure of a tier"
     )
     return Note("probes", text)
 

@@ -122,8 +122,8 @@ def _machines_alone() -> UsageError:
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:
     return UnavailableError(
         f"nothing was read: {units.listed(misses)}",
-        "check the names that you gave, and --device. The first reading of "
-        "each disk must be whole; later ones may fail",
+        "check that each server runs and answers this machine, and check --device. The first "
+        "reading of each disk must be whole; later ones may fail",
     )
 
 
@@ -167,7 +167,7 @@ def _read_live(
         disks = list(observing.of_disks(watched.nodes, options.device))
         names = units.listed([disk.name for disk in disks])
         app.progress.note(
-            f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
+            f"reading {names} into {folder}; Ctrl-C ends it, and the same command goes on"
         )
         reading = collectors.of_disks(
             watched.machines, observing.EXPORTER_PATH, http_client.get_exporter

@@ -132,7 +132,7 @@ def _shows_what_it_lacks(app: App, profile: Path) -> bool:
     file = _from_here(profile)
     _, mistakes = validate.read(app, file)
     for mistake in mistakes:
-        line = f"to write: {mistake.where}: {mistake.what}"
+        line = f"still missing: {mistake.where}: {mistake.what}"
         app.out.print(line, soft_wrap=True, markup=False)
     if mistakes:
         app.out.print(f"next: tierbench validate {file}", soft_wrap=True)

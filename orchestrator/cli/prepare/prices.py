@@ -54,7 +54,7 @@ def update(
     components = _answered(provider, url, region, currency, rows)
     if not components:
         raise UnavailableError(
-            f"the price service knows no disk or machine of {region} in {currency}",
+            f"the price service has no disk or machine of {region} in {currency}",
             f"name the region as {provider} does, such as {service.REGION}",
         )
     # Prices change, so the list says on which day they were read.

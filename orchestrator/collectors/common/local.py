@@ -34,7 +34,7 @@ def on(platform: powers.Platform) -> Where:
         for machine in platform.machines():
             if machine.name == node.machine:
                 return machine
-        raise OSError(f"no machine {node.machine!r} is known")
+        raise OSError(f"the machine {node.machine!r} is not known")
 
     return machine_of
 

@@ -63,9 +63,8 @@ def _not_measured(database: str) -> str:
 
 def _without_flavour(banner: str) -> str:
     return (
-        f"the server calls itself {banner!r}, neither PostgreSQL nor "
-        "YugabyteDB. If it stores data as one of them does, name that one "
-        "with `flavour`"
+        f"the server calls itself {banner!r}, neither PostgreSQL nor YugabyteDB. If it "
+        "stores data as one of them does, name that database with `flavour`"
     )
 
 

@@ -99,7 +99,7 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     text = setting.strip().strip("'")
     try:
         if text.endswith(("m", "w")):  # a profile's own times may have these units
-            raise ValueError("PostgreSQL knows no such unit")
+            raise ValueError("PostgreSQL does not have this unit")
         if text.isdigit():
             return float(text)
         return units.parse_seconds(text)

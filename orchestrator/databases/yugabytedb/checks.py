@@ -115,9 +115,7 @@ def _addresses(probe: ReadCluster) -> tuple[bool, str]:
     hosts = len(probe.addresses())
     seen = f"{counted(nodes_known, 'node')}, {counted(hosts, 'host')}"
     if hosts < nodes_known:
-        seen += (
-            ": sessions are spread by what answers there, and single nodes are not seen"
-        )
+        seen += ": the server there spreads the sessions, and single nodes are not seen"
     return hosts >= nodes_known, seen
 
 

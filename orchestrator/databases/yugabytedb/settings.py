@@ -31,8 +31,8 @@ _YAML = {"true": "on", "false": "off"}  # YAML's reading of an unquoted `on` and
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
 _NO_SYNC = (
-    "without `durability: durable` no commit waits for a sync, so "
-    "there is nothing to take away"
+    "without `durability: durable` no commit waits for a sync, so no sync can be "
+    "taken away"
 )
 _DURABLE = (
     "it decides what survives a power cut: use `durability: default` or `durable`"

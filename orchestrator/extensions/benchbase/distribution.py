@@ -109,8 +109,7 @@ def _checked(image: str | None) -> str:
         raise _unavailable(f"neither {HOME_VARIABLE} nor {IMAGE_VARIABLE} is set")
     if not _BY_DIGEST.fullmatch(image):
         raise errors.UsageError(
-            f"{IMAGE_VARIABLE}={image} names no digest, so it may be another "
-            "program later",
+            f"{IMAGE_VARIABLE}={image} has no digest, so it may be another program later",
             advice="write NAME@sha256:…, as `docker inspect --format '{{index .RepoDigests 0}}' "
             f"{image}` prints it after a pull",
         )

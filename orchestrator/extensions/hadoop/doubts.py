@@ -41,8 +41,8 @@ def _copies_differ(
         f"{where}: {format_bytes(written_bytes)} were written, {format_change(off_pct)} "
         f"against the {format_bytes(wanted_bytes)} that copies and checksums take",
         advice=(
-            "if it is more, something else wrote to the disk. If it is less, "
-            "data were still in memory, a copy is missing, or a counter is "
-            "wrong. With little data the file system's own writes are as much"
+            "if it is more, something else wrote to the disk. If it is less, data were "
+            "still in memory, a copy is missing, or a counter is wrong. With little data "
+            "the file system's own writes can be that many"
         ),
     )

@@ -175,7 +175,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
         where = f"cluster.settings.{name}"
         if not is_setting("dfs.", name, value):
             yield Mistake(
-                where, "is no setting of HDFS (`dfs.…`) with a value without spaces"
+                where, "is not a setting of HDFS (`dfs.…`), or its value has spaces"
             )
         elif name in reserved:
             yield Mistake(where, f"cannot be set here: {reserved[name]}")

@@ -103,12 +103,14 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     if not url or url["scheme"] not in signs:
         schemes = " or ".join(f"{scheme}://…" for scheme in signs)
         yield Mistake(
-            f"{where}.url", f"is no store's: write {schemes}, without a password"
+            f"{where}.url",
+            f"is not the address of a store: write {schemes}, without a password",
         )
     for name, value in _given(spec).items():
         if not _is_of_a_driver(name, value):
             yield Mistake(
-                f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces"
+                f"{where}.{name}",
+                "is not a key `fs.s3a.…` or `fs.azure.…`, or has spaces",
             )
         elif _SECRET.search(name):
             yield Mistake(

@@ -61,7 +61,9 @@ class Tera(InClient):
             )
         if _share_bytes(workload, spec.nodes) == 0:
             mistakes.append(
-                Mistake("dataset.bytes", f"is no file for each of {spec.nodes} nodes")
+                Mistake(
+                    "dataset.bytes", f"is not one file for each of {spec.nodes} nodes"
+                )
             )
         require_none(
             mistakes, f"{workload.name} cannot run on this cluster", "correct these"

@@ -352,8 +352,8 @@ def _lacks_a_stage(run: str, stage: str) -> UsageError:
 
 def _at_a_cap(run: str, at_cap_pct: float) -> UsageError:
     return UsageError(
-        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its "
-        "time. That hides what else takes time",
+        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its time. That hides "
+        "other delays",
         advice=(
             "predict from a run on the fastest tier. Or measure one session "
             "too, which no cap holds back: the same command with --probe"

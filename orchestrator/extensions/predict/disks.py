@@ -355,6 +355,6 @@ def log_normal(p50_s: float, p99_s: float) -> Quantiles:
 
 def _no_latency(tier: str, way: str) -> UsageError:
     return UsageError(
-        f"it is not known how long a {way} of {tier} takes",
+        f"the time that a {way} of {tier} takes is not known",
         advice=f"give its {way}_latency, or measure it with a disk check",
     )

@@ -237,8 +237,7 @@ def _bytes_of_its_disk(tier: Tier) -> int:
 
 def _size_unknown(profile: str) -> UsageError:
     return UsageError(
-        f"it is not known how much the disks of {profile} hold, and "
-        "therefore which disks to look at",
+        f"the size of the disks of {profile} is not known, so no disks can be chosen",
         advice="say what each node's disk must hold: --size 250GiB",
     )
 

@@ -144,7 +144,7 @@ def _margin_of_the_fastest(
 def _asked_for(clause: Objective, factor: float) -> Stretch:
     limit = clause.limit * factor
     words = (
-        f"Shaded: {format_objective(clause)}. Lines: nine results in ten are in there."
+        f"Shaded: {format_objective(clause)}. Lines: nine results in ten lie within."
     )
     if METRICS[clause.metric].direction == "lower":
         return {"from": 0.0, "to": limit, "words": words}

@@ -98,7 +98,7 @@ def _live(parts: list[Path]) -> pd.DataFrame:
         if table is not None:
             tables.append(table)
     if not tables:
-        raise FormError("it has no reading of a disk that is whole")
+        raise FormError("it has no complete reading of a disk")
     return _as_one(tables)
 
 

@@ -101,7 +101,9 @@ def _share_at_limit(name: str, percentage: Any, step_s: float) -> float | None:
     """For which share of an interval a limit was reached, by its mean percentage; None if that does
     not tell. FormError if it is no number."""
     if isinstance(percentage, bool) or not isinstance(percentage, int | float):
-        raise FormError(f"a value of {name} is no number: {percentage!r}", _ASK_AGAIN)
+        raise FormError(
+            f"a value of {name} is not a number: {percentage!r}", _ASK_AGAIN
+        )
     if not 0 <= percentage <= _BEYOND_PCT:
         return None
     if percentage >= _AT_LIMIT_PCT:

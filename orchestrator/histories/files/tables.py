@@ -176,14 +176,14 @@ def _mistake(name: str, value: str) -> str:
     if name in (*QUANTITIES, *OVER_S) and value not in _NOTHING:
         number = _number(value)
         if number is None:
-            return "is no number"
+            return "is not a number"
         if number >= _BEYOND_COUNTERS:
             return "is more than a counter of 64 bits holds"
         if number < 0:
             return "is below 0"
     if name in _TIMES:
         if value in _NOTHING:
-            return "is no time"
+            return "is not a time"
         number = _number(value)
         if number is None:
             return _mistake_of_time(value)
@@ -194,7 +194,7 @@ def _mistake(name: str, value: str) -> str:
 
 def _mistake_of_time(value: str) -> str:
     if not _DATE_FIRST.match(value):
-        return "is no time"
+        return "is not a time"
     if not has_zone(value):
         return "has no zone"
     return ""

@@ -108,6 +108,6 @@ def _broken(text: str) -> FormError:
             return FormError(
                 "its JSON ends in the middle", "ask for it again, and let it end"
             )
-        what = f"line {error.lineno}, column {error.colno} is no JSON: {error.msg}"
+        what = f"line {error.lineno}, column {error.colno} is not JSON: {error.msg}"
         return FormError(what, "ask for it again; write nothing else into the file")
     raise AssertionError("it was read a moment ago")

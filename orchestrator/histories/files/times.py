@@ -28,7 +28,7 @@ def unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
     if moments.isna().any():
         value = written[moments.isna()].iloc[0]
         raise FormError(
-            f"`{value}` is no time of ISO 8601", "write it as 2026-02-01T06:00:00Z"
+            f"`{value}` is not an ISO 8601 time", "write it as 2026-02-01T06:00:00Z"
         )
     since_epoch = moments - pd.Timestamp(0, tz="UTC")
     return since_epoch.dt.total_seconds()

@@ -105,7 +105,9 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
     if takes and takes.lower() not in brief_text:
         # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
         if part.cheaper_open:
-            would_do = f"whether {units.listed(part.cheaper_open)} would do is open"
+            would_do = (
+                f"whether {units.listed(part.cheaper_open)} would be enough is open"
+            )
             takes = f"{would_do}: {takes}"
         texts.append(takes)
     return "; ".join(texts)

@@ -130,10 +130,10 @@ def _newest_so_far(
 # ------------------------------------------------------------------ ceilings
 
 _ABOUT_CEILINGS = (
-    "A ceiling is the median of the cells on the highest plateau. It was reached where half as "
-    "much again in flight gave no more. There the other limit did not hold the disk back. The "
-    "native I/O size is the block at which the two ceilings meet. A smaller block costs the disk "
-    "as much, a larger one in proportion."
+    "A ceiling is the median of the cells on the highest plateau. There "
+    "50 % more I/Os in flight gave no more, and the other limit was not reached. The "
+    "native I/O size is the block at which the two ceilings meet. A smaller block "
+    "costs the disk the same. A larger block costs more, in proportion."
 )
 _CEILING_TITLES = (
     "IOPS",

@@ -76,8 +76,9 @@ def _how_to_read(varied: VariedWorkload, is_sweep: bool) -> str:
         return _how_to_read_loads(varied)
     if varied.factor == WITHOUT:
         return (
-            "A stage is taken away for this question alone. Such runs decide nothing about which "
-            "tier to buy. Changes are against the runs with all stages, by the rule for tiers."
+            "A stage is taken away for this question alone. Such runs have no part in the "
+            "choice of a tier. Changes are against the runs with all stages, by the rule "
+            "for tiers."
         )
     return (
         "Powers are fitted to logarithms over all repetitions, with a 90 % interval. None is "

@@ -69,16 +69,16 @@ def _measured(plan: Plan) -> str:
     clients = _clients(plan)
     levels = _levels(plan)
     return (
-        f"Every tier ran {times}, round by round. Orders are balanced, so a slow drift favours "
-        "no tier. The warm-up is recorded and not counted. "
-        f"{clients}A change is the ratio of contender to baseline within each repetition. So "
-        "what slows down a whole repetition cancels out. The geometric mean is shown, with an "
-        f"interval at {levels}. The interval is from the spread between repetitions (Student's "
-        f"paired test on logarithms). Same: it is proven to lie within {margins} (two "
-        "one-sided tests at 5 %). Tiers near the baseline share the 5 %. Better or worse: the "
-        "interval lies on one side of no change. "
-        "It does so with regard to the number of comparisons too. Otherwise the change is "
-        "inconclusive. The long form is docs/METHOD.md."
+        f"Every tier ran {times}, round by round. Orders are balanced, so a slow drift "
+        f"favours no tier. The warm-up is recorded and not counted. {clients}A change is "
+        "the ratio of contender to baseline within each repetition. So what slows down a "
+        "whole repetition cancels out. The geometric mean is shown, with an interval at "
+        f"{levels}. The interval is from the spread between repetitions (Student's paired "
+        f"test on logarithms). Same: it is proven to lie within {margins} (two one-sided "
+        "tests at 5 %). Tiers near the baseline share the 5 %. Better or worse: the "
+        "interval lies on one side of no change, also after a correction for the number "
+        "of comparisons. Otherwise the change is inconclusive. The long form is "
+        "docs/METHOD.md."
     )
 
 

@@ -200,7 +200,7 @@ def _outlook_in_words(outlook: DiskOutlook) -> str:
     price = f"{phrases.monthly(outlook.price)} a node"
     if outlook.word == "would not":
         return f"{disk}, for {price}, would not have carried it."
-    return f"Whether {disk} would do, for {price}, {outlook.word}."
+    return f"Whether {disk} would carry the load, for {price}, {outlook.word}."
 
 
 def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
@@ -226,9 +226,10 @@ def _first_table(observed: AnsweredObservation) -> Table:
         row[_AT_CAP] = Cell(_with_slack(candidate), detail=cap)
         rows.append(row)
     about = (
-        f"{_AT_CAP}: share of the seconds, of the disk with the most load. It is a range, from "
-        "30 % less load to 10 % more: a database asks another disk for up to a tenth more, and for "
-        "less where users wait. Below it stands which cap. “Every disk” has all figures."
+        f"{_AT_CAP}: share of the seconds, of the disk with the most load. It is a range, "
+        "from 30 % less load to 10 % more. A database may ask another disk for up to a "
+        "tenth more, and for less where users wait. The cap is named below. “Every disk” "
+        "has all figures."
     )
     return table_of(rows, ("Disk", "Answer"), (about,), _FIRST_COLUMNS)
 
@@ -248,13 +249,13 @@ def _table(
     """`remarks`: to stand below how its figures are read."""
     figures = (
         "Seconds at the cap, of the disk with the most load, under the observed load. "
-        "Where users wait for each I/O: seconds that ask for 95 % of the cap or more. Where work "
-        "queues: seconds at the cap if all that waits is done later. The least is if commits that "
-        "wait share a write, so that only reads are done later. Two figures are a range. A "
-        "database asks another disk for up to a tenth more, and for less where users "
-        "wait. So a second range has the least with 30 % less and the most with 10 % more. "
-        "Answers use the second range. Credit is the least that was left, if it was full at first "
-        "and commits shared writes."
+        "Where users wait for each I/O: seconds that ask for 95 % of the cap or more. "
+        "Where work queues: seconds at the cap if all that waits is done later. The lower "
+        "figure holds if waiting commits share a write, so that only reads are done "
+        "later. Two figures are a range. A database may ask another disk for up to a "
+        "tenth more, and for less where users wait. So a second range goes from 30 % less "
+        "load to 10 % more. Answers use the second range. Credit is the lowest level, if "
+        "it was full at first and commits shared writes."
     )
     rows: list[Row] = [_row(candidate) for candidate in candidates]
     return table_of(rows, _COLUMNS_OF_WORDS, (figures, *remarks), titles)
@@ -325,11 +326,11 @@ def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
             labels.append(label)
             hours.extend(_strip(candidate, label, row))
     about = (
-        "A strip for each candidate, from cheap to expensive, hour by hour in UTC. Colour: "
-        "the share of the hour at the cap, at most, from pale (0.01 %) to dark (100 %). Hatched: "
-        "cannot be told. Grey: not read. Blue line below: burst credit left of the disk or its "
-        'machine, if it was full at first. Where figures say "at least", both are of what was '
-        "read alone."
+        "A strip for each candidate, from cheap to expensive, hour by hour in UTC. "
+        "Colour: the share of the hour at the cap, at most, from pale (0.01 %) to dark "
+        "(100 %). Hatched: cannot be told. Grey: not read. Blue line below: burst credit "
+        'left of the disk or its machine, if it was full at first. Where figures say "at '
+        'least", both cover only what was read.'
     )
     strips_chart = Charts((_figure(labels, hours),), (), wide=True)
     return strips_chart, Paragraph(about)

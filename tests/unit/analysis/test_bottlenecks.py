@@ -465,8 +465,8 @@ def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign(
         return verdicts.held_against(limit, [made]).text
 
     assert held(-2.6) == (
-        "More CPU would raise throughput. A faster disk does too: against ultra −6.0 % (−9.0 % to "
-        "−2.6 %)."
+        "More CPU would raise throughput. A faster disk would raise it, too: against "
+        "ultra −6.0 % (−9.0 % to −2.6 %)."
     )
     assert held(1.0) == said
 

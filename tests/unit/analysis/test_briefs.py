@@ -284,7 +284,7 @@ def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
     loads = slo.applied(campaign.plan.workloads, "throughput > 400", "--slo")
     held_back = replace(campaign, plan=replace(campaign.plan, workloads=loads))
     brief = brief_of(held_back)
-    assert brief.what.endswith("whether premium would do is open")
+    assert brief.what.endswith("whether premium would be enough is open")
     assert "; for premium this machine was the limit" in brief.how_sure
     assert "--until" not in brief.next_step, "repetitions would not settle it"
     assert "misses" not in brief.why

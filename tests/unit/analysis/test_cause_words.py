@@ -28,8 +28,8 @@ def test_values_are_filled_in() -> None:
         ),  # as on idle servers
         (
             {"request_queued_avg_s": 0.002, "statement_avg_s": 0.02},
-            " Requests waited 2 ms each in the queue of node-1's tablet server, of the "
-            "20 ms that a statement takes. They wait until a thread is free, or for CPU.",
+            " Each request waited 2 ms in the queue of node-1's tablet server; a "
+            "statement takes 20 ms. Requests wait there for a free thread, or for CPU.",
         ),
         ({"requests_refused_per_s": 0.9}, ""),
         (

@@ -84,7 +84,7 @@ def kinds(observation: Observed) -> dict[str, str]:
 
 def test_whose_count_it_is_stands_on_the_page(quiet: Demand) -> None:
     found = kinds(Observed.of([counting(quiet)], ONE_PCT, SOURCE))
-    assert "own count limits held it back" in found["counted by the disk"]
+    assert "counted that limits held it back" in found["counted by the disk"]
     assert "held back by the machine" not in found
 
 
@@ -93,7 +93,7 @@ def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
 ) -> None:
     observation = Observed.of([counting(quiet, machine=0.05)], ONE_PCT, SOURCE)
     assert observation.machine_share == pytest.approx(0.05)
-    assert "in 5 % of the time" in kinds(observation)["held back by the machine"]
+    assert "for 5 % of the time" in kinds(observation)["held back by the machine"]
     assert words(counting(quiet, machine=0.05))["azure/P50"] == "cannot be told"
 
 

@@ -59,9 +59,7 @@ def test_whether_a_cap_binds_is_for_the_disk_to_say(
 def test_what_the_disk_counted_is_in_the_text_of_a_bottleneck() -> None:
     named = bottlenecks.bottleneck([of_disk(126.0, 293.0)], None)
     assert named is not None
-    counted = (
-        "By the disk's own count its limits held I/Os back for 43 % of their time."
-    )
+    counted = "The disk counted that its limits held I/Os back for 43 % of their time."
     assert counted in named.text
     without = bottlenecks.bottleneck([of_disk(0, 0)], None)
     assert without is not None and "own count" not in without.text
@@ -204,8 +202,8 @@ def test_what_a_machine_lets_through_is_measured() -> None:
     """The disk was below its own cap all the time, and held back."""
     judged = node_cause.judge(values(**exceeded(0.0, 72.0)), TIER, "node-1")
     assert judged.text.startswith(
-        "The machine of node-1 held its disk back: by EBS' count its IOPS limit was exceeded 72 % "
-        "of the time (440 IOPS)."
+        "The machine of node-1 held its disk back: by EBS' count its IOPS limit was "
+        "exceeded 72 % of the time (440 IOPS)."
     )
     assert "A larger machine would help" in judged.text
 
@@ -215,19 +213,19 @@ def test_what_a_machine_lets_through_is_measured() -> None:
     [
         (
             {**AT_CAP, **exceeded(60.0, 12.0)},
-            " By EBS' count demand was above the volume's IOPS for 60 % and the machine's "
-            "IOPS for 12 % of the time.",
+            " By EBS' count demand was above the volume's IOPS for 60 % and the "
+            "machine's IOPS for 12 % of the time.",
         ),
         (
             exceeded(0.0, 104.0, "bandwidth"),
-            " By EBS' count demand was above the machine's bandwidth for 100 % of the time. Its "
-            "median second used 40 % of a cap: I/Os came in bursts, or the limit is below the "
-            "one declared.",
+            " By EBS' count demand was above the machine's bandwidth for 100 % of the "
+            "time. Its median second used 40 % of a cap: I/Os came in bursts, or the "
+            "limit is below the one declared.",
         ),
         (
             {**AT_CAP, **exceeded(2.0, 0.0)},
-            " Its disk used 99 % of a cap in the median second. By EBS' count demand was above "
-            "a limit for 2 % of the time: no cap is named.",
+            " Its disk used 99 % of a cap in the median second. By EBS' count "
+            "demand was above a limit for 2 % of the time: no cap is named.",
         ),
         (exceeded(9.9, 9.9), ""),
     ],

@@ -224,7 +224,7 @@ def test_a_rate_that_benchbase_did_not_serve(
             "800 of the 1,000 transactions/s asked for" in found.text
             and "80.0 %" in found.text
         )
-        assert "latency leaves out what waited" in found.text
+        assert "Latency leaves out transactions that waited" in found.text
         assert "arrival_rate" in found.advice
 
 

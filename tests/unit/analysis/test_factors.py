@@ -221,7 +221,7 @@ def test_a_tier_may_be_enough_everywhere_or_nowhere() -> None:
     (text,) = horizons((1000, 1000, 1000, 1000))
     assert text.startswith("premium is proven enough at every value, up to 40 tables")
     (text,) = horizons((500, 400, 300, 200))
-    assert text.startswith("premium is not enough at 10 tables (6 GiB")
+    assert text.startswith("premium is not enough even at 10 tables (6 GiB")
 
 
 def test_what_is_not_proven_ends_the_horizon_too() -> None:

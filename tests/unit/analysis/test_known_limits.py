@@ -163,7 +163,7 @@ def test_reads_behind_what_is_written_back_follow_cap_and_latency_alike() -> Non
     cause = node_cause.judge(of_figures(WRITTEN_BACK), build_tier("ultra"), "node-1")
     assert cause.name == "unattributed"
     assert "the disk's latency and the disk's IOPS" in cause.text
-    assert "a tier that is better in both would help" in cause.text
+    assert "a tier that raises both would help" in cause.text
 
 
 def declared(run: RunData, bytes_per_s: int) -> RunData:

@@ -222,7 +222,7 @@ def test_where_the_limit_is_not_decided_it_is_said_between_which_and_what_it_tak
 
 def test_where_no_limit_is_followed_that_is_said() -> None:
     text = judged("unattributed", tried_out({}, noise_pct=0.5)).text
-    assert "Of the limits tried out, throughput follows none." in text
+    assert "Throughput follows none of the limits that were tried out." in text
 
 
 def test_a_steady_drift_favours_none() -> None:

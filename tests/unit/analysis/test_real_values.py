@@ -124,4 +124,4 @@ def test_the_machine_is_named_whose_disk_plays_the_tier() -> None:
     assert named and at_cap and at_cap.cause != "machine_bound"
     assert named.cause == "machine_bound"
     assert "Each I/O takes 8.26 ms, of which the tier's latency is 800 µs" in named.text
-    assert "kept it for 3 % of that" in named.text
+    assert "held it back for 3 % of that time" in named.text

@@ -85,7 +85,7 @@ def test_the_share_and_the_rate_of_told_minutes_stand_beside_the_answer() -> Non
     assert (cap.name, cap.base) == ("IOPS", highest)
     assert observation.reported_share == 0.1
     text = cautions(observation)["held back"].text
-    assert "By its provider's own word" in text and "in 10 % of the time" in text
+    assert "Its provider reports" in text and "for 10 % of the time" in text
     assert f"IOPS {highest:,.0f}" in text
 
 
@@ -124,7 +124,7 @@ def test_a_heap_that_the_provider_denies_may_still_be_the_machines() -> None:
     denied = cautions(observed(telling(HEAPED, 0)))["held back?"]
     assert "Either the disk was at its own cap" in guess.text
     assert "Either its machine was at a cap" in denied.text
-    assert "by the provider's own word the disk was not" in denied.text
+    assert "its provider reports that the disk was not" in denied.text
 
 
 def test_a_heap_of_seconds_is_not_denied_by_minutes() -> None:

@@ -53,7 +53,8 @@ def test_a_store_that_stands_still_beside_a_free_client(
     assert cause.name == verdict, cause.text
     if verdict == "service_cap":
         assert (
-            "stood at 7,500 MB/s for 92 %" in cause.text and "is inferred" in cause.text
+            "stayed at 7,500 MB/s for 92 %" in cause.text
+            and "is inferred" in cause.text
         )
 
 

@@ -129,8 +129,8 @@ def test_an_observation_is_never_more_than_observed() -> None:
     sureness = observation_answer(observed(SMALL, LARGE), "", []).sureness
     assert (sureness.word, sureness.tolerance_share) == ("observed", 0.01)
     assert sureness.text == (
-        "Nothing was loaded, and no such disk was touched. "
-        "Allowed: 1 % of the time at a disk's limit (`--at-cap`)."
+        "Nothing was loaded, and no such disk was touched. 1 % of the time at a disk's "
+        "limit is allowed (`--at-cap`)."
     )
 
 
@@ -154,15 +154,15 @@ def test_where_the_observed_disk_was_at_its_cap_the_brief_says_so() -> None:
     )
     known = replace(held_back, inferred=False)
     assert observation_answer(known, "", []).brief.why == (
-        "In up to 3.3 % of the time the observed disk was at its own cap (IOPS 500). "
-        "What larger disks would have been asked for then is not known."
+        "For up to 3.3 % of the time the observed disk was at its own cap (IOPS 500). How "
+        "much more the load would have asked of a larger disk is not known."
     )
     seeming = observation_answer(held_back, "", []).brief
-    assert "readings are heaped at IOPS 500, as at a limit." in seeming.why
+    assert "readings stay close to IOPS 500, as at a limit." in seeming.why
     assert seeming.next_step.startswith("Name the observed disk with --source")
     reported = replace(known, reported_share=0.02)
     assert observation_answer(reported, "", []).brief.why.startswith(
-        "By its provider's own word the observed disk was at its limit in 2 % of the time."
+        "Its provider reports that the observed disk was at its limit for 2 % of the time."
     )
 
 
@@ -195,7 +195,10 @@ def test_a_card_says_of_the_next_cheaper_disk_what_was_said_of_it() -> None:
     unsure = candidate("azure/P30", "cannot be told", 0.001, 0.3)
     (card,) = document(observed(unsure), "", []).answers
     assert card.lines == (
-        "Whether azure/P30 would do, for 135.17 USD a month a node, cannot be told.",
+        (
+            "Whether azure/P30 would carry the load, for 135.17 USD a month a node, cannot be "
+            "told."
+        ),
     )
 
 

@@ -41,7 +41,7 @@ def test_a_price_is_for_the_nodes_of_its_value() -> None:
 def test_one_tier_that_is_enough_at_every_value_is_the_one_to_buy() -> None:
     answer = _answer("nodes=3,6,9", premium=_SLOW, ultra=_FLAT)
     assert answer.brief.what == "Buy ultra from 3 to 9 nodes"
-    assert "premium is not enough at 3 nodes already" in answer.brief.why
+    assert "premium is not enough even at 3 nodes" in answer.brief.why
     assert answer.brief.how_sure == (
         "Proven for each of the 3 values at 95 % confidence, by 3 repetitions."
     )

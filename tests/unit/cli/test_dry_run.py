@@ -81,7 +81,7 @@ def test_order_time_space_and_cost_are_shown(
         "114.03 USD for 3 nodes",  # 3 x 38.01
         "list prices of premium (eastus, as of 2026-09-23; Microsoft, Azure Retail Prices API",
         "not verified: `tierbench prices update` asks the provider",
-        "not checked --offline: no engine, machine or cluster was asked",
+        "not checked --offline: no engine, machine or cluster was contacted",
         "Nothing was started.",
     ):
         assert said in text
@@ -303,6 +303,24 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     )
     said = capsys.readouterr().out
     assert "bench:***@10.0.0.21" in said and "mine@" not in said
+
+
+def test_a_problem_that_two_checks_find_is_said_once(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether a cluster answers and what is checked before a run both need its password."""
+    _, postgresql = existing_profiles()
+    (tmp_path / "ca.crt").touch()
+    text = re.sub("tls_root: .*", f"tls_root: {tmp_path}/ca.crt", postgresql)
+    (variable,) = re.findall(r"password_env: (\w+)", text)
+    monkeypatch.delenv(variable, raising=False)
+    (tmp_path / "theirs.yaml").write_text(text)
+    words = ("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--dry-run")
+    assert tierbench(*words) == EXIT_UNAVAILABLE
+    said = capsys.readouterr().out
+    assert said.count(f"the environment variable {variable} is not set") == 1
 
 
 def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(

@@ -279,7 +279,7 @@ def test_what_must_be_written_first_comes_before_the_next_command(
     assert main.exit_code(words, app) == EXIT_DONE
     *_, lacking, following = capsys.readouterr().out.splitlines()
     assert lacking.startswith(
-        "to write: profiles/mine.yaml:13: cluster.existing.tls_root: "
+        "still missing: profiles/mine.yaml:13: cluster.existing.tls_root: "
     )
     assert "for servers without TLS write `tls: off`" in lacking
     assert following == "next: tierbench validate profiles/mine.yaml"

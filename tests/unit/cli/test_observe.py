@@ -118,10 +118,9 @@ def test_what_a_disk_counts_settles_minutes_up_to_the_page(tmp_path: Path) -> No
     assert words[1]["azure/P50"] == "would have carried"
     text = plain((folder / "report.md").read_text())
     assert (
-        "By the observed disk's own count limits held it back in 1 % of the time"
-        in text
+        "The observed disk counted that limits held it back for 1 % of the time" in text
     )
-    assert "held the observed disk back in 1 % of the time. No disk" in text
+    assert "held the disk back for 1 % of the time. Another disk" in text
 
 
 def test_a_machines_limit_of_azure_monitor_is_on_the_page(tmp_path: Path) -> None:
@@ -143,12 +142,12 @@ def test_a_machines_limit_of_azure_monitor_is_on_the_page(tmp_path: Path) -> Non
     results = tmp_path / "results"
     folder = observed(results, *given, "--device", "lun0", *ON)
     text = plain((folder / "report.md").read_text())
-    assert "held the observed disk back in 100 % of the time. No disk" in text
+    assert "held the disk back for 100 % of the time. Another disk" in text
     facts = json.loads((folder / "observed.json").read_text())
     assert list(facts["reported"]) == ["IOPS of the VM"]
     assert "fit no interval" not in text
     again = observed(results, "--file", str(folder), *ON)
-    assert "held the observed disk back" in (again / "report.md").read_text()
+    assert "held the disk back" in (again / "report.md").read_text()
 
 
 def of_machines(folder: Path, node: str) -> str:
@@ -368,7 +367,7 @@ def test_sums_alone_are_said_to_tell_no_seconds(
     text = (
         observed(tmp_path, "--file", str(read), "--output=json", *ON) / "report.md"
     ).read_text()
-    assert "seconds unknown" in text and "only bounds that need no seconds" in text
+    assert "seconds unknown" in text and "bounds that hold without seconds" in text
     assert "- **Next**: Read seconds for an hour: `" in text
     first = text.partition("## What to measure next")[2]
     assert "iostat -o JSON -xt sdc 1 3600 > seconds.json && " in first
@@ -424,7 +423,7 @@ def test_a_cap_that_readings_alone_show_leaves_larger_disks_untold(
     text = (folder / "report.md").read_text()
     assert (
         "held back?" in text
-        and "readings are heaped at bytes/s 18,841,600 and IOPS 2,3" in text
+        and "readings stay close to bytes/s 18,841,600 and IOPS 2,3" in text
     )
     (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
     assert (
@@ -456,7 +455,7 @@ def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
     folder = observed(tmp_path, "--file", str(tmp_path / name), "--size", "250GiB")
     text = plain((folder / "report.md").read_text())
     assert (
-        "By its provider's own word the observed disk was at its limit in 100 %" in text
+        "Its provider reports that the observed disk was at its limit for 100 %" in text
     )
     assert "IOPS 3,000" in text
     facts = json.loads((folder / "observed.json").read_text())
@@ -494,7 +493,7 @@ def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
             "http://prom:9090",
         ),
         (("--exporter", "db-1:9100"), "write --exporter http://db-1:9100"),
-        (("--exporter", "http://a:1"), "it is not known which disk of a:1 to read"),
+        (("--exporter", "http://a:1"), "the disk of a:1 to read is not known"),
         (
             ("--file", str(CSV), "--calibrate", "24x5m"),
             "--calibrate 24x5m has no effect here",

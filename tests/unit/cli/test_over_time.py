@@ -147,7 +147,7 @@ def test_a_list_without_entries_says_so(
     assert tierbench("history", "--profile", "ultrra", "--output=json") == EXIT_DONE
     said = capsys.readouterr()
     assert json.loads(said.out) == []
-    assert "is of what was asked for" in " ".join(said.err.split())
+    assert "has nothing that matches" in " ".join(said.err.split())
 
 
 def test_a_campaign_is_not_compared_with_itself(

@@ -190,5 +190,5 @@ def test_a_file_whose_name_cannot_be_shown_is_refused(
     words += ["--results", str(tmp_path / "results")]
     assert tierbench(an_app(tmp_path), *words) == EXIT_USAGE
     error = capfd.readouterr().err
-    assert "no line of UTF-8 text" in error
+    assert "not UTF-8 text in one line" in error
     assert CONTROL.findall(error) == []

@@ -104,7 +104,7 @@ def test_a_probe_is_of_the_same_script_data_and_cluster_as_its_load() -> None:
     [
         (
             {"workloads": ("disk-matrix",)},
-            "only from such a load other tiers are predicted",
+            "tiers are predicted only from such a load",
         ),
         ({"workloads": ("tpcc",), "scale": "study"}, "set `think: none`"),
         ({"workloads": ("bulk-load",)}, "until its work is done"),
@@ -208,7 +208,7 @@ def test_the_report_has_it_among_the_runs_as_what_it_is() -> None:
     index = ReportIndex(probed, judge(probed))
     assert "tpcc-probe" in str(method.section(index))
     (stamp,) = [stamp for stamp in caveats.stamps(index) if stamp.label == "Probes"]
-    assert "enters no verdict, no decision and no figure of a tier" in stamp.text
+    assert "not part of any verdict, decision or figure of a tier" in stamp.text
 
 
 def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:

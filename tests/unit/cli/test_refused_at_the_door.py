@@ -35,7 +35,7 @@ COMPARE = (
     "postgresql",
 )
 REFUSED = {
-    "a margin that is no number": (("--margin", "nan"), "percentage"),
+    "a margin that is not a number": (("--margin", "nan"), "percentage"),
     "a negative margin": (("--margin", "-5"), "percentage"),
     "a negative p99 margin": (("--p99-margin", "-5"), "percentage"),
     "a margin above all": (("--margin", "500"), "percentage"),

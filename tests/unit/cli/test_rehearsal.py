@@ -133,7 +133,7 @@ def test_what_needs_a_disk_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
-    with pytest.raises(UsageError, match="no database to measure"):
+    with pytest.raises(UsageError, match="is not a database"):
         choose("dry", databases())
     tier = "{enforcement: dry, iops: 500, throughput: 60MB/s}"
     with pytest.raises(UsageError) as raised:

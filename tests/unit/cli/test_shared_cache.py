@@ -88,7 +88,7 @@ def test_of_two_machines_that_begin_at_the_same_moment_one_is_refused(on: On) ->
     with apps["vm2"].at_work():
         pass
     first = apps["vm1"]
-    with pytest.raises(UnavailableError, match="belongs to vm2 since a moment ago"):
+    with pytest.raises(UnavailableError, match="was taken by vm2 a moment ago"):
         first.at_work().__enter__()
     assert on("vm1").cache == first.cache / "machines" / "vm1"
 
@@ -160,7 +160,7 @@ def test_of_two_that_take_it_over_at_the_same_moment_one_is_refused(
     first, second = on("vm1", "1"), on("vm1", "2")
     assert first.cache == second.cache == cache
     signed(second)
-    with pytest.raises(UnavailableError, match="belongs to vm1 since a moment ago"):
+    with pytest.raises(UnavailableError, match="was taken by vm1 a moment ago"):
         first.at_work().__enter__()
 
 

@@ -310,7 +310,7 @@ def test_a_profile_whose_name_is_no_utf_8_is_refused(
     ended = all_imported.run([*words, os.fsdecode(name)])
     assert ended.returncode == EXIT_USAGE, ended.stderr
     assert "Traceback" not in ended.stderr
-    assert "the name of this profile file is no line of UTF-8 text" in ended.stderr
+    assert "the name of this profile file is not UTF-8 text in one line" in ended.stderr
 
 
 def test_a_profile_whose_name_the_locale_cannot_spell_is_refused(

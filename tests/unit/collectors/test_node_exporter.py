@@ -266,7 +266,7 @@ def test_a_machine_is_sampled_under_its_nodes_name() -> None:
     samples: list[Sample] = []
     with (
         closing(Server()) as server,
-        pytest.raises(OSError, match=r"db-1: KeyError.*no device 'sdz'"),
+        pytest.raises(OSError, match=r"db-1: KeyError.*the device 'sdz'"),
     ):
         server.pages["/metrics"] = (200, EXPORTED)
         nodes = [

@@ -373,9 +373,13 @@ def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
             "hosts",
             "has `load_balance`, which libpq",
         ),
-        ({"hosts": "postgresql://a:pl%4nt@h"}, "hosts", "is no list of hosts, no URI"),
+        (
+            {"hosts": "postgresql://a:pl%4nt@h"},
+            "hosts",
+            "is not a list of hosts, a URI",
+        ),
         ({"hosts": "host=a host=b"}, "hosts", "gives `host` twice"),
-        ({"hosts": "a b@c"}, "hosts", "is no host"),
+        ({"hosts": "a b@c"}, "hosts", "is not a host"),
         ({"hosts": "postgresql://ann@a", "user": "bob"}, "user", "`hosts` says ann"),
         (
             {"hosts": "postgresql://a:x@h", "password_env": "PW"},

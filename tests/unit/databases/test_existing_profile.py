@@ -230,7 +230,7 @@ def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="theirs is an existing cluster"):
         plans.make_plan(an_app(NO_CACHE), request(tmp_path, database="postgresql"))
     with pytest.raises(
-        UsageError, match="premium names no running cluster to attach to"
+        UsageError, match="premium does not name a running cluster to attach to"
     ):
         plans.make_plan(
             an_app(NO_CACHE),

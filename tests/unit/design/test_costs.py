@@ -170,8 +170,8 @@ def test_a_plan_within_the_limit_passes() -> None:
     [
         ({}, "0.59 USD", r"would cost 0\.60 USD, more than 0\.59"),
         ({}, "5 EUR", "prices in USD"),
-        ({}, "5", "no amount with its currency"),
-        ({}, "USD 5", "no amount with its currency"),
+        ({}, "5", "not an amount with a currency"),
+        ({}, "USD 5", "not an amount with a currency"),
         (
             UNPRICED,
             "5 USD",

@@ -284,7 +284,7 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
             "it has error, and none of sysstat",
         ),
         ('{"sysstat": {"hosts": []}}', "it has no disks"),
-        (f"{HEAD}\nnow,a,b,1,1,1,1\n", "line 2, column time: 'now' is no time"),
+        (f"{HEAD}\nnow,a,b,1,1,1,1\n", "line 2, column time: 'now' is not a time"),
         (
             "time,node,device\n1,a,b\n2,a,b\n",
             "line 1 has no column `reads`, `writes`, `read_bytes` and `written_bytes`",
@@ -299,7 +299,7 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
         (f"{HEAD}\n1,a,b,-1,1,1,1\n2,a,b,1,1,1,1\n", "column reads: '-1' is below 0"),
         (f"{HEAD}\n1,a,b,1,1,1,1\n", "it has one reading of a b"),
         ('{"sysstat": {"hosts": [{"nodename"', "its JSON ends in the middle"),
-        ('{"value": [,]}', "line 1, column 12 is no JSON: Expecting value"),
+        ('{"value": [,]}', "line 1, column 12 is not JSON: Expecting value"),
         ("[1, 2]", "its JSON is a list"),
     ],
 )

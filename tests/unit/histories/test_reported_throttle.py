@@ -248,7 +248,7 @@ def test_what_is_no_percentage_tells_nothing(tmp_path: Path, percent: float) -> 
 def test_a_percentage_that_is_no_number_is_refused(
     tmp_path: Path, percent: Any
 ) -> None:
-    with pytest.raises(UsageError, match="Percentage is no number"):
+    with pytest.raises(UsageError, match="Percentage is not a number"):
         of_azure(tmp_path, [None, percent, 100.0])
 
 

@@ -12,7 +12,7 @@ def test_what_is_no_host_is_a_mistake(text: str) -> None:
     found = addresses.read(text)
     assert [server.host for server in found.servers] == ["a"]
     (mistake,) = found.wrong
-    assert mistake.startswith("is no host: ")
+    assert mistake.startswith("is not a host: ")
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "x"])

@@ -57,8 +57,8 @@ def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
         ("threads=4", "two or more"),
         ("rate=50,50.0/s", "each once"),
         ("threads=0,4", "from 1 to 10,000"),
-        ("threads=1.5,4", "no whole number"),
-        ("rate=1,-4", "no number"),
+        ("threads=1.5,4", "not a whole number"),
+        ("rate=1,-4", "not a number"),
         ("warehouses=1,2", "neither threads nor rate"),
     ],
 )

@@ -242,4 +242,6 @@ def test_what_would_settle_a_cheaper_tier_says_which_tier_is_meant() -> None:
         decisions.append(replace(decision, settled_by="measure for longer"))
     index = ReportIndex(campaign, replace(verdict, decisions=tuple(decisions)))
     lines = cards.answers(index, with_pictures=True)[1].lines
-    assert lines[0].endswith("whether premium-v2 would do is open: measure for longer.")
+    assert lines[0].endswith(
+        "whether premium-v2 would be enough is open: measure for longer."
+    )

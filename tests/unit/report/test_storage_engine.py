@@ -185,7 +185,7 @@ def test_a_cause_has_what_the_server_counted_of_requests_beside_it() -> None:
     ]
     names = ("request_queued_avg_s", "statement_avg_s", "requests_refused_per_s")
     assert tuple(limit.evidence[name] for name in names) == pytest.approx(evidence)
-    assert f"in the queue of {limit.node}'s tablet server, of the" in limit.text
+    assert f"in the queue of {limit.node}'s tablet server; a statement" in limit.text
     assert limit.text.endswith(
         f"of {limit.node} refused {evidence[2]:.0f} requests a second."
     )

@@ -103,7 +103,7 @@ ROWS = (
             ln -s "$top/home" "$cache/datasets/key/node-2"
             ln -s "$top/home2" "$cache/datasets/l" """,
         require='kept "$top/home/letter" "$top/home2/letter"; gone "$cache/datasets/key"',
-        said="datasets/l is no folder that can be opened",
+        said="datasets/l is not a folder that can be opened",
     ),
     *(
         Row(

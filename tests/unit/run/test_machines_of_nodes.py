@@ -197,7 +197,7 @@ def test_a_node_whose_machine_cannot_be_told_is_read_nowhere(platform: Several) 
     readings = Readings()
     read_once(nodes, of_machines(platform), readings, SystemClock())
     assert "lost" not in {sample.node for sample in readings.samples()}
-    assert "lost: no machine '' is known" in str(readings.misses)
+    assert "lost: the machine '' is not known" in str(readings.misses)
 
 
 def test_disks_and_file_systems_are_those_of_the_nodes_machine(

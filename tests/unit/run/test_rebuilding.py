@@ -104,7 +104,8 @@ def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(
         carried(here, lambda world: world.window_begins(end_s - 60.0))
     assert "1 of 2 standbys" in raised.value.what and raised.value.evidence == "its log"
     assert (
-        "log of the node" in raised.value.advice and "`measure`" in raised.value.advice
+        "end of the node's log" in raised.value.advice
+        and "`measure`" in raised.value.advice
     )
     assert here.world.clock.now() == pytest.approx(end_s)
     assert not (here.raw / "rebuild.json").exists()

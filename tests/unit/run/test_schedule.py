@@ -87,7 +87,7 @@ def test_judging_that_fails_skips_neither_the_last_gate_nor_the_report(
     assert [record.outcome for record in records] == ["done"]
     assert len(kept(campaign)) == 2  # before the first run and after the last
     (note,) = store.load(campaign.results / "latest").plan.notes
-    assert "it is not known whether more runs are needed" in note.text
+    assert "whether more runs are needed is not known" in note.text
     assert str(error) in note.text
     progress = campaign.world.progress
     assert isinstance(progress, QuietProgress) and note.text in progress.said

@@ -247,7 +247,7 @@ def test_an_emulated_disk_can_be_slow() -> None:
         (TENTH, "`lost_after`", {"lost_after_s": 5.0}, {}),
         ("node-4=10%,20s", "there is no node-4", {}, {}),
         ("node-3=10%,70s", "within the window", {}, {}),
-        (TENTH, "no IOPS and no bytes/s", {}, {"iops": None, "bytes_per_s": None}),
+        (TENTH, "neither IOPS nor bytes/s", {}, {"iops": None, "bytes_per_s": None}),
         ("node-3=0.05%,20s", "less than one I/O a second", {}, {"iops": 1100}),
         (
             "node-3=1%,20s",

@@ -141,3 +141,10 @@ def test_of_an_exporters_page_only_the_lines_that_are_counted_are_parsed() -> No
     assert list(node_exporter.readings(PAGE + others, ["vda"])) == alone
     with pytest.raises(ValueError, match="no metric of node_exporter"):
         list(node_exporter.readings(others, ["vda"]))
+
+
+def test_a_server_that_is_not_there_is_told_without_names_of_python() -> None:
+    """A user reads that; `<urlopen error [Errno 111] …>` is of the library."""
+    with pytest.raises(OSError) as refused:
+        http_client.get("http://127.0.0.1:9/metrics", 5.0)
+    assert str(refused.value) == "http://127.0.0.1:9/metrics: Connection refused"

@@ -94,7 +94,7 @@ def test_no_link_is_followed(tmp_path: Path, ours: str) -> None:
     theirs = filled(tmp_path / "theirs", ours)
     (tmp_path / "link").symlink_to(theirs)
     left = marked.remove(str(tmp_path / "link"), ours)
-    assert left and "is no folder that can be opened" in left["foreign"]
+    assert left and "is not a folder that can be opened" in left["foreign"]
     folder = filled(tmp_path / "ours", ours)
     (folder / "node-1/link").symlink_to(theirs)
     assert marked.remove(str(folder), ours) and not folder.exists()

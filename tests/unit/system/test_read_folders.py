@@ -201,7 +201,7 @@ def test_a_checksum_of_a_file_elsewhere_is_a_difference(
     checksum = {"bytes": 1, "sha256": "00"}
     edited(record(campaign), lambda content: content.update(files={name: checksum}))
     (said,) = files.differences(record(campaign))
-    assert "is no file of this run" in str(said)
+    assert "is not a file of this run" in str(said)
 
 
 # ------------------------------------------------------------------ names and numbers

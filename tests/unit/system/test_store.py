@@ -146,8 +146,8 @@ def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
     [
         ("plan.json", "{}", "has schema_version 1"),
         # Which is no file of an earlier version.
-        ("plan.json", "[]", "it holds no object with names"),
-        ("plan.json", '[["schema_version", 1]]', "it holds no object with names"),
+        ("plan.json", "[]", "it is not a JSON object"),
+        ("plan.json", '[["schema_version", 1]]', "it is not a JSON object"),
         ("other.txt", "", "not a results folder"),
     ],
 )

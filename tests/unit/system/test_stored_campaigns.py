@@ -205,7 +205,7 @@ def test_names_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     shutil.rmtree(one)
     with pytest.raises(UsageError, match="which is no longer a campaign"):
         stored_campaigns.resolve(tmp_path, "weekly")
-    with pytest.raises(UsageError, match="no baseline; baselines: weekly"):
+    with pytest.raises(UsageError, match="nor a baseline; baselines: weekly"):
         stored_campaigns.resolve(tmp_path, "nothing")
     with pytest.raises(UsageError, match="there is no baseline 'nothing'") as error:
         stored_campaigns.remove_baseline(tmp_path, "nothing")

@@ -187,5 +187,5 @@ def test_refused_beyond_the_boundary_with_rule_and_source(
 def test_a_disk_that_the_service_refuses_is_refused_with_its_answer() -> None:
     """Microsoft's page has 100 IOPS for any size; the service has one for each GiB."""
     text = mistakes(at(ULTRA, "1TiB", iops=500, throughput="100MB/s"))["tier.iops"]
-    assert "below the 1,024 IOPS" in text and ", 1 a GiB" in text
+    assert "below the 1,024 IOPS minimum" in text and ", 1 a GiB" in text
     assert "azuredisk-csi-driver, issue 1442" in text

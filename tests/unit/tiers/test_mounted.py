@@ -134,7 +134,7 @@ def test_mapped_and_many_device_file_systems_are_found(
         ("{}/memory", 0, UsageError, "is on tmpfs, which no disk"),
         ("{}/disk/below", 0, UsageError, "is not a mount point: it is a directory of"),
         ("{}/home", 0, UsageError, "is on sda, the disk of the system itself"),
-        ("disk", 0, UsageError, "give it in full"),
+        ("disk", 0, UsageError, "begin it with /"),
         ("", 0, UsageError, "give `disks`"),
         ("{}/disk", 2**60, UnavailableError, r"free; .* are needed"),
         ("{}/btrfs", 0, UnavailableError, "mounted read-only"),

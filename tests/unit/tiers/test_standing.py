@@ -91,7 +91,7 @@ def test_a_folder_that_was_there_stays(place: Place) -> None:
     ("refuses", "words"),
     [
         ("umount", "target is busy; used by postgres (4711)"),
-        ("fuser", "`fuser`, if it were"),
+        ("fuser", "install `fuser`"),
     ],
 )
 def test_a_busy_disk_stays_up(place: Place, refuses: str, words: str) -> None:

@@ -178,7 +178,7 @@ def _two_limits(case: _FollowedCase) -> Cause:
     both_are_disk = ""
     if {case.most, case.second} <= {*_CAPS, "latency_bound"}:
         both_are_disk = (
-            " Both are the disk's: a tier that is better in both would help."
+            " Both are limits of the disk: a tier that raises both would help."
         )
     limits = f"{_TITLES[case.most]} and {_TITLES[case.second]}"
     by_how_much = f"{case.most_pct:.0f} % and {case.second_pct:.0f} %"

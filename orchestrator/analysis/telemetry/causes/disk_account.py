@@ -40,15 +40,16 @@ def _of_emulated(
         if values.caps.time_held_back_pct is not None:
             when = f", in {percent(values.caps.time_held_back_pct)} of the seconds"
         held_back = f"its limits held I/Os back for {counted} of their time{when}"
-        text = f" By the disk's own count {held_back}."
+        text = f" The disk counted that {held_back}."
         if used_pct < CAP_PCT:
             used = percent(used_pct)
             text += f" Its median second used {used} of a cap: I/Os came in bursts."
         return text
     if used_pct >= CAP_PCT:
         return (
-            f" Its disk used {percent(used_pct)} of a cap in the median second. By the disk's own "
-            f"count its limits held I/Os back for {counted} of their time. So no cap is named."
+            f" Its disk used {percent(used_pct)} of a cap in the median second. But the "
+            f"disk counted that its limits held I/Os back for {counted} of their time. So "
+            "no cap is named."
         )
     return ""
 

@@ -68,9 +68,8 @@ def _single_core(values: Evidence, node: str) -> Cause:
         more_sessions = ", but more sessions at a time would use them"
     cores = values.cpu.node_cores or 0.0
     text = (
-        f"{node} used {cores:.2f} cores{busiest}: one thread at a time "
-        "did the work. A faster core would help, more of them would "
-        f"not{more_sessions}."
+        f"{node} used {cores:.2f} cores{busiest}: one thread at a time did the work. A "
+        f"faster core would help; more cores would not{more_sessions}."
     )
     return Cause("single_core", text)
 
@@ -128,7 +127,9 @@ def latency_bound(values: Evidence, node: str) -> Cause:
     more_sessions = ""
     if signs.has_room_for_sessions(values):
         more_sessions = ", and so would more sessions at a time"
-    waits = f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}."
+    waits = (
+        f"Sessions on {node} wait for single I/Os that take {long}{cap_use(values)}."
+    )
     advice = f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
     return Cause("latency_bound", f"{waits} {advice}")
 
@@ -184,9 +185,9 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
         more_sessions = "; more sessions at a time would raise throughput"
     busy = percent(values.disk.disk_busy_pct)
     text = (
-        f"{node}'s disk was busy {busy} of the time, and nothing else was full. What sessions "
-        f"asked for was in memory. No disk would change that{more_sessions}. A larger data set, "
-        "or less memory, would show the disk."
+        f"{node}'s disk was busy {busy} of the time, and nothing else was full. The data "
+        "that sessions asked for were in memory. Another disk would not change "
+        f"that{more_sessions}. To measure the disk, take a larger data set or less memory."
     )
     return Cause("in_cache", text)
 

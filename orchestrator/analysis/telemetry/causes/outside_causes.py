@@ -55,8 +55,8 @@ def _is_at_ceiling(values: Evidence) -> bool:
 def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
     share_pct = values.load.nopm_of_ceiling_pct or 0.0
     text = (
-        f"The terminals' think time allows no more: {share_pct:.1f} % of "
-        "the New-Orders a minute that it leaves room for. A faster disk would not raise "
+        "The terminals' think time is the limit: New-Orders a minute reached "
+        f"{share_pct:.1f} % of the most that it allows. A faster disk would not raise "
         "throughput; compare latencies."
     )
     return Cause("load_bound", text)
@@ -165,10 +165,10 @@ def slow_host_disk(values: Evidence, node: str) -> Cause:
     idle_text = time(values.disk.idle_disk_latency_s)
     held_back = percent(values.caps.held_back_pct)
     text = (
-        f"What plays the disk of {node} was the limit, not the tier. Each I/O takes "
-        f"{await_text}, of which the tier's latency is {idle_text}. The tier's limits kept it "
-        f"for {held_back} of that. The rest is this machine's own disk, or want of its CPU. "
-        "Stop what else uses them, or take a faster machine."
+        f"The emulation of {node}'s disk was the limit, not the tier. Each I/O takes "
+        f"{await_text}, of which the tier's latency is {idle_text}. The tier's limits held "
+        f"it back for {held_back} of that time. The rest is due to this machine's own disk "
+        "or CPU. Stop other programs that use them, or take a faster machine."
     )
     return Cause("machine_bound", text)
 
@@ -212,11 +212,11 @@ def _service_cap(values: Evidence, node: str) -> Cause:
     cpu = percent(values.cpu.cpu_pct)
     host_cpu = percent(values.host.host_cpu_pct)
     text = (
-        f"Throughput of {node} stood at {rate} for {time_text} of the seconds (within 10 %). "
-        f"Its CPU ({cpu}) and that of its machine ({host_cpu}) were free. That looks like a cap "
-        "of the service or of the way to it. It is inferred, because neither is seen from here. "
-        "Streams that wait for answers stand still too. Repeat it with twice the `threads`: a "
-        "cap stays."
+        f"Throughput of {node} stayed at {rate} for {time_text} of the seconds (within 10 "
+        f"%). Its CPU ({cpu}) and that of its machine ({host_cpu}) were free. That looks "
+        "like a cap of the service, or of the network to it. It is inferred, because "
+        "neither can be seen from here. Streams that wait for answers keep one rate, too. "
+        "Repeat the run with twice the `threads`: a cap stays."
     )
     return Cause("service_cap", text)
 

@@ -140,8 +140,8 @@ def memory_too(values: Evidence) -> str:
     if pressure_pct < MEMORY_PRESSURE_PCT:
         return ""
     return (
-        f" More memory would help too: tasks waited for it {percent(pressure_pct)} of the time. "
-        "What it cannot hold is read again."
+        f" More memory would help too: tasks waited for it {percent(pressure_pct)} of the "
+        "time. Data that do not fit are read again."
     )
 
 
@@ -161,8 +161,8 @@ def _requests_queued(values: Evidence, node: str) -> str:
     waited = time(queued_s)
     took = time(statement_s)
     return (
-        f" Requests waited {waited} each in the queue of {node}'s tablet server, of the {took} "
-        "that a statement takes. They wait until a thread is free, or for CPU."
+        f" Each request waited {waited} in the queue of {node}'s tablet server; a "
+        f"statement takes {took}. Requests wait there for a free thread, or for CPU."
     )
 
 

@@ -167,7 +167,7 @@ def _none_found(tried: Trials) -> str:
         if elasticity.high >= CONFIRMED:
             still_open.append(elasticity)
     if not still_open:
-        return "Of the limits tried out, throughput follows none."
+        return "Throughput follows none of the limits that were tried out."
     names = units.listed([elasticity.limit for elasticity in still_open])
     not_decided = f"Trying it out did not decide whether the limit is among {names}."
     if len(still_open) == 1:

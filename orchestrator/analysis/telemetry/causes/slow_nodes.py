@@ -72,8 +72,8 @@ def _slow_node(values: Evidence, node: str, usual: _Usual) -> Cause:
     await_text = phrases.time(values.disk.disk_await_s)
     usual_await = phrases.time(usual.await_s)
     text = (
-        f"Each I/O on {node} takes {await_text}, on the other nodes {usual_await}. It does no "
-        f"more of them ({iops} IOPS, the others {usual_iops}). Its disk or its machine is slow, "
-        "and the cluster waits for it. Mend or replace it, then measure again."
+        f"Each I/O on {node} takes {await_text}, on the other nodes {usual_await}. It does "
+        f"no more of them ({iops} IOPS, the others {usual_iops}). Its disk or its machine "
+        "is slow, and the cluster waits for it. Repair or replace it, then measure again."
     )
     return Cause("slow_node", text)

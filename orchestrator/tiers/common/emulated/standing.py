@@ -213,9 +213,7 @@ def take_down(
     """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
     disk = standing.disk
     if standing.mount:
-        world.progress.step(
-            f"unmounting {disk.at}: what is not written yet is written first"
-        )
+        world.progress.step(f"unmounting {disk.at}: pending writes are finished first")
         _unmount(disk.at, world)
         # Users are looked for after it is unmounted here: our own mount would count as somebody's
         # use. Without its server the device is dead, whoever has it mounted.
@@ -263,7 +261,7 @@ def _users_of_path(at: str, world: World) -> str:
     try:
         asked = world.shell.run(("fuser", "--mount", at), timeout_s=_MOUNT_S)
     except UnavailableError:
-        return " (`fuser`, if it were installed, would say who uses it)"
+        return " (install `fuser` to see which program uses it)"
     # It writes numbers of processes to standard output, and all else to standard error.
     users = _named_processes(asked.out.split(), world)
     if users:

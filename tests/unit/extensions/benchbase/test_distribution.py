@@ -43,7 +43,7 @@ def test_an_image_without_its_digest_is_refused_and_not_pulled(tag: str) -> None
     image = f"registry.example/benchbase-postgres{tag}"
     engine = FakePlatform(images=[image], registry=[image])
     world = fake_world(platform=engine)
-    with pytest.raises(UsageError, match="names no digest") as refused:
+    with pytest.raises(UsageError, match="has no digest") as refused:
         BenchBase(BenchBaseSource(image=image)).check(WORKLOAD, SPEC, world)
     assert "docker inspect" in refused.value.advice and engine.asked == []
 

@@ -108,9 +108,9 @@ def test_disks_are_kept_only_after_a_clean_end() -> None:
         ({"version": "3.3"}, "the image's own is taken"),
         ({"settings": {"dfs.datanode.synconclose": "false"}}, "a write ends in memory"),
         ({"settings": {"dfs.replication": "2"}}, "`replication_factor` sets it"),
-        ({"settings": {"shared_buffers": "1GB"}}, "is no setting of HDFS"),
-        ({"settings": {"dfs.blocksize": "1m -Dx=y"}}, "is no setting of HDFS"),
-        ({"settings": {"fs.s3a.endpoint": "a"}}, "is no setting of HDFS"),
+        ({"settings": {"shared_buffers": "1GB"}}, "is not a setting of HDFS"),
+        ({"settings": {"dfs.blocksize": "1m -Dx=y"}}, "is not a setting of HDFS"),
+        ({"settings": {"fs.s3a.endpoint": "a"}}, "is not a setting of HDFS"),
     ],
 )
 def test_what_cannot_run_is_refused(change: dict[str, object], said: str) -> None:

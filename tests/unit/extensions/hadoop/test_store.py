@@ -74,12 +74,15 @@ def test_a_folder_that_cannot_be_removed_is_named() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"url": "https://account.blob.core.windows.net/c"}, "is no store's"),
+        (
+            {"url": "https://account.blob.core.windows.net/c"},
+            "is not the address of a store",
+        ),
         ({"url": "s3a://key:secret@bucket"}, "without a password"),
-        ({"url": "abfs:///folder"}, "is no store's"),
+        ({"url": "abfs:///folder"}, "is not the address of a store"),
         ({"fs.azure.account.key": KEY}, "is a secret"),
-        ({"fs.s3a.endpoint": "a b"}, "without spaces"),
-        ({"hosts": "10.0.0.1"}, "is no `fs.s3a.…`"),
+        ({"fs.s3a.endpoint": "a b"}, "or has spaces"),
+        ({"hosts": "10.0.0.1"}, "is not a key `fs.s3a.…`"),
     ],
 )
 def test_what_the_profile_may_not_say(change: dict[str, str], said: str) -> None:

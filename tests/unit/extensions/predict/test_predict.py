@@ -302,7 +302,7 @@ def test_a_run_of_which_nothing_was_predicted_has_no_page(
     assert "`tierbench predict latest/01-premium-tpcc-r1` predicts" in err
     assert predict("nowhere/at-all", "--results", results, command="report") != 0
     err = " ".join(capfd.readouterr().err.split())
-    assert "'nowhere/at-all' is no campaign" in err
+    assert "'nowhere/at-all' is not a campaign" in err
 
 
 @pytest.mark.parametrize(

@@ -639,7 +639,7 @@ def test_latencies_are_the_gates_then_the_declared() -> None:
     p50_s, p99_s = (latency_quantiles.quantile_s(gated.read, p) for p in (0.5, 0.99))
     assert p50_s == pytest.approx(0.001, rel=0.02)
     assert p99_s == pytest.approx(0.01, rel=0.1)
-    with pytest.raises(UsageError, match="it is not known how long a read of"):
+    with pytest.raises(UsageError, match="the time that a read of"):
         disk_of(changed(tier, read_latency_s=None))
 
 
