@@ -33,7 +33,7 @@ def contradiction(demands: Sequence[Demand], source: Limits | None) -> str:
     if source is None:
         return ""
     for demand in demands:
-        for cap in rate_caps.caps(source.times(demand.devices)):
+        for cap in rate_caps.caps(source):
             share = _counted_share(demand, cap)
             if share is not None:
                 words = _contradiction(demand, cap, share, source.io_unit_bytes)
@@ -43,6 +43,9 @@ def contradiction(demands: Sequence[Demand], source: Limits | None) -> str:
 
 
 def _counted_share(demand: Demand, cap: RateCap) -> Shares | None:
+    # Of several disks as one the count is known at most.
+    if demand.devices != 1:
+        return None
     for throttle in demand.reported:
         is_of_disk = throttle.is_counted and throttle.owner == "disk"
         if is_of_disk and throttle.limited == cap.counted:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 
 from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
+from orchestrator.analysis.observed.reported_throttle import (
+    ReportedThrottle,
+    Shares,
+)
 from orchestrator.units import gathered
 
 # A sum is known in an interval if each disk was read for this share of it.
@@ -55,11 +59,38 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
         pieces=_sum_of_pieces(apart),
         devices=len(apart),
         queue_s=None,
-        reported=(),
+        reported=tuple(_reported(apart, coarsest)),
         left_out=sum(disk.left_out for disk in apart),
         impossible=sum(disk.impossible for disk in apart),
     )
     return [total.part(is_known)]
+
+
+def _reported(disks: Sequence[Demand], coarsest: Demand) -> Iterator[ReportedThrottle]:
+    """What is reported of each limit of all disks: they are held back together while one of them
+    is. For how long is known at most, because they may have been at it in unlike seconds."""
+    for throttle in coarsest.reported:
+        shares: list[Shares] = []
+        for disk in disks:
+            shares += _shares_alike(disk, throttle, coarsest)
+        if len(shares) == len(disks):
+            together = np.minimum(1.0, np.sum(shares, axis=0))
+            yield replace(throttle, share=together)
+
+
+def _shares_alike(
+    disk: Demand, throttle: ReportedThrottle, coarsest: Demand
+) -> Iterator[Shares]:
+    """What is reported of the same limit of a disk in the same intervals: one, or none."""
+    for other in disk.reported:
+        is_same_limit = (other.limited, other.owner) == (
+            throttle.limited,
+            throttle.owner,
+        )
+        if is_same_limit and other.is_counted == throttle.is_counted:
+            by_begin = dict(zip(disk.begin_s, other.share, strict=True))
+            share = [by_begin.get(begin, np.nan) for begin in coarsest.begin_s]
+            yield np.array(share, dtype=float)
 
 
 def _with_reads_apart_where_all_have(disk: Demand, disks: Sequence[Demand]) -> Demand:

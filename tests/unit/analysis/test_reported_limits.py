@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.answers.record import Caution
+from orchestrator.analysis.observed import node_sums
 from orchestrator.analysis.observed.answered_observation import CandidateAnswer
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
@@ -162,3 +164,50 @@ def test_the_disk_that_was_named_and_what_was_told_do_not_add_up() -> None:
     named = observed(MINUTES, source)
     both = observed(telling(MINUTES, 36), source)
     assert both.held_back == named.held_back and both.reported_share == 0.1
+
+
+# ------------------------------------------------------------------ several disks as one
+
+
+def striped(*shares: float) -> Demand:
+    """Equal disks that were read as one; of each the share of the first 60 minutes at its limit."""
+    disks: list[Demand] = []
+    for number, share in enumerate(shares):
+        disk = replace(telling(MINUTES, 0), device=f"sd{number}")
+        of_ios, of_bytes = disk.reported
+        reported_share = of_ios.share.copy()
+        reported_share[:60] = share
+        throttles = (replace(of_ios, share=reported_share), of_bytes)
+        disks.append(replace(disk, reported=throttles))
+    (total,) = node_sums.of_nodes(disks)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("shares", "share"),
+    [
+        ((1.0, 1.0), 1.0),
+        # They may have been at it in unlike seconds.
+        ((0.25, 0.5), 0.75),
+        ((1.0, np.nan), np.nan),
+    ],
+)
+def test_a_stripe_is_held_back_while_one_of_its_disks_is(
+    shares: tuple[float, float], share: float
+) -> None:
+    total = striped(*shares)
+    of_ios, of_bytes = total.reported
+    assert np.array_equal(of_ios.share[:60], np.full(60, share), equal_nan=True)
+    assert not of_ios.share[60:].any() and not of_bytes.share.any()
+
+
+def test_what_a_stripes_limit_hid_keeps_a_larger_disk_untold() -> None:
+    told = of_larger(striped(1.0, 1.0))
+    assert told.at_least and told.word == "cannot be told"
+    assert told.why == "its provider says that the observed disk held its load back"
+
+
+def test_a_report_on_one_disk_of_two_is_none_on_the_stripe() -> None:
+    one = replace(telling(MINUTES, 60), device="sda")
+    (total,) = node_sums.of_nodes([one, replace(one, device="sdb", reported=())])
+    assert total.reported == ()
