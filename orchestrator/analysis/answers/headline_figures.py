@@ -5,12 +5,33 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
+from orchestrator.analysis.conclusions import (
+    CellSummary,
+    DecidingFigure,
+    Delta,
+    Verdict,
+)
+from orchestrator.analysis.figures import slowed
 from orchestrator.metrics import NEW_ORDER
 
 ALL_TYPES = "all"
 LATENCY_AVG = "latency_avg_s"
 LATENCY_P99 = "latency_p99_s"
+# Of what was under way while a disk was slow.
+LATENCY_SLOW_DISK = f"{slowed.MEANWHILE} {LATENCY_AVG}"
+LATENCY_NAMES = {
+    LATENCY_AVG: "average latency",
+    LATENCY_P99: "p99 latency",
+    LATENCY_SLOW_DISK: "average latency while a disk is slow",
+}
+
+
+def as_metric(figure: Delta | DecidingFigure) -> str:
+    """The metric of a figure, with its scope before it where that is another than usual."""
+    if figure.scope == slowed.MEANWHILE:
+        return f"{figure.scope} {figure.metric}"
+    return figure.metric
+
 
 # Profile or contender, workload, metric, scope.
 _Key = tuple[str, str, str, str]
@@ -85,6 +106,8 @@ class HeadlineFigures:
         # Short runs have too few transactions for it: a column of gaps would say nothing.
         if self.has_metric(LATENCY_P99):
             metrics["p99 latency"] = LATENCY_P99
+        if self._has(workload, metric=LATENCY_AVG, scope=slowed.MEANWHILE):
+            metrics["Average latency, a disk slow"] = LATENCY_SLOW_DISK
         return metrics
 
     def cell(

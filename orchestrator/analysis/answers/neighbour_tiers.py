@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
+from orchestrator.analysis.answers.headline_figures import LATENCY_NAMES, as_metric
 from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.conclusions import (
     DecidingFigure,
@@ -19,7 +19,6 @@ from orchestrator.metrics import METRICS, value_in_words
 
 # A tier is called faster only from here on: it is the usual margin.
 _FASTER_FROM = 1.05
-_LATENCIES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
 
 
 def against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
@@ -181,8 +180,8 @@ class _Advantage:
         """`in tpcc ultra is 9.7 times as fast as`, to stand before the other tier."""
         times = units.format_number(self.times)
         by_what = ""
-        if self.metric in _LATENCIES:
-            by_what = f" by {_LATENCIES[self.metric]}"
+        if self.metric in LATENCY_NAMES:
+            by_what = f" by {LATENCY_NAMES[self.metric]}"
         return f"in {self.subject} {self.tier} is {times} times as fast{by_what} as"
 
 
@@ -195,9 +194,9 @@ def _is_upper_limit(figure: DecidingFigure | None) -> bool:
 
 def _shows(metric: str, figure: DecidingFigure | None) -> bool:
     """Whether the metric shows by what it was decided: a latency that was compared, else rates."""
-    if figure is None or figure.is_clause or figure.metric not in _LATENCIES:
-        return metric not in _LATENCIES
-    return metric == figure.metric
+    if figure is None or figure.is_clause or as_metric(figure) not in LATENCY_NAMES:
+        return metric not in LATENCY_NAMES
+    return metric == as_metric(figure)
 
 
 def _times(advantage: _Advantage) -> float:
@@ -225,7 +224,7 @@ def _advantages(
                 continue
             times = mean.mean / others_mean.mean
             # Less latency is better, so that its inverse counts.
-            if metric in _LATENCIES:
+            if metric in LATENCY_NAMES:
                 times = 1 / times
             if times >= _FASTER_FROM:
                 yield _Advantage(load.name, tier, times, metric)

@@ -9,14 +9,12 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers.headline_figures import (
-    LATENCY_AVG,
-    LATENCY_P99,
+    LATENCY_NAMES,
     HeadlineFigures,
+    as_metric,
 )
 from orchestrator.analysis.answers.record import SpeedComparison, SpeedWord
 from orchestrator.analysis.conclusions import Delta
-
-_LATENCY_NAMES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
 
 
 def speed_comparisons(
@@ -59,7 +57,7 @@ def _undecided(deltas: Sequence[Delta]) -> SpeedComparison:
         contender=first.contender,
         word=word,
         faster=None,
-        metric=first.metric,
+        metric=as_metric(first),
         lacks=_lacking_proof(deltas),
     )
 
@@ -84,7 +82,7 @@ def _decided(delta: Delta) -> SpeedComparison:
         contender=delta.contender,
         word="serves the rate",
         faster=faster,
-        metric=delta.metric,
+        metric=as_metric(delta),
     )
     # The served rate does not tell how many times as fast it is.
     if delta.overloaded:
@@ -142,7 +140,7 @@ def claim_in_words(comparison: SpeedComparison) -> str:
         return f"{comparison.faster} serves the rate asked for, {comparison.slower} does not"
     if comparison.word != "faster":
         return _undecided_in_words(comparison)
-    metric = _LATENCY_NAMES.get(comparison.metric)
+    metric = LATENCY_NAMES.get(comparison.metric)
     in_what = ""
     if metric:
         in_what = f" in {metric}"
@@ -163,7 +161,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
     alike: list[str] = []
     others: list[SpeedComparison] = []
     for comparison in comparisons:
-        is_throughput = comparison.metric not in _LATENCY_NAMES
+        is_throughput = comparison.metric not in LATENCY_NAMES
         # A factor of a rate and one of a latency must not stand in one list.
         if comparison.word == "faster" and is_throughput and comparison.times:
             faster.append(comparison)

@@ -5,6 +5,11 @@ What is enough is shaded: what the SLO asks for, or the margin of the best."""
 from collections.abc import Iterator
 
 from orchestrator import units
+from orchestrator.analysis.answers.headline_figures import (
+    LATENCY_NAMES,
+    LATENCY_SLOW_DISK,
+    as_metric,
+)
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
 from orchestrator.design import disk_matrix
 from orchestrator.metrics import NEW_ORDER
@@ -25,8 +30,8 @@ from orchestrator.report.sections.tier_rows import (
 
 # Cells hold seconds, and a latency is read in milliseconds: hence the factor.
 _LATENCIES = {
-    "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
-    "latency_p99_s": Measure("latency_p99_s", "tiers", "p99 latency", "ms", 1e3),
+    metric: Measure(metric, "tiers", name, "ms", 1e3)
+    for metric, name in LATENCY_NAMES.items()
 }
 
 
@@ -103,8 +108,8 @@ def _decision(index: ReportIndex, workload: str) -> Decision | None:
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     """What decided: a latency where the criterion is one, else the rate."""
     by = decision.decided_by
-    if by is not None and by.metric in _LATENCIES:
-        return _LATENCIES[by.metric]
+    if by is not None and as_metric(by) in _LATENCIES:
+        return _LATENCIES[as_metric(by)]
     return drawn_rate(index.throughput_metric(load.name))
 
 
@@ -114,7 +119,8 @@ def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
     if measure.metric not in _LATENCIES:
         return measure.unit
     title = measure.title
-    if index.latency_scope(load.name) == NEW_ORDER:
+    is_of_all = measure.metric == LATENCY_SLOW_DISK
+    if index.latency_scope(load.name) == NEW_ORDER and not is_of_all:
         title = f"New-Order {title}"
     return f"{title}, {measure.unit}"
 

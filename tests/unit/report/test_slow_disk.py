@@ -12,7 +12,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.report.blocks import Charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats, deltas, over_time
+from orchestrator.report.sections import caveats, deltas, over_time, tier_picture
 from orchestrator.report.sections import measured as measured_section
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
@@ -99,6 +99,43 @@ def test_what_limits_a_tier_is_not_asked_while_a_disk_is_slow() -> None:
     text = repr(answer)
     assert "What limited it was not asked, as a disk was made slow." in text
     assert "What limited it is not known" not in text
+
+
+def alike_but_for_the_slow_disk(record: Record) -> Record:
+    """premium is five times as slow as ultra while a disk is slow, and as fast else."""
+    meanwhile_s = 0.05
+    if record.run.profile == "premium":
+        meanwhile_s = 0.25
+    noise = (0.998, 1.0, 1.002)[record.run.repetition % 3]
+    figures = (
+        measured("throughput_per_s", 600.0 * noise),
+        measured("transactions", 500_000.0),
+        measured("latency_avg_s", 0.04 / noise),
+        measured("latency_avg_s", meanwhile_s * noise, slowed.MEANWHILE),
+    )
+    load = replace(record.workload, slow=SLOW)
+    return replace(record, workload=load, measurements=figures)
+
+
+def test_what_a_tier_is_bought_for_is_what_the_page_tells_and_draws() -> None:
+    """Not that it is as fast: that holds for the whole window, which decided nothing."""
+    campaign = slowed_in_plan(
+        build_campaign(
+            profiles=["premium", "ultra"],
+            workloads=["insert"],
+            repetitions=5,
+            frames=False,
+            change=alike_but_for_the_slow_disk,
+        )
+    )
+    verdict = verdicts.judge(campaign)
+    index = ReportIndex(campaign, verdict)
+    words = "average latency while a disk is slow"
+    assert f"ultra is 5 times as fast by {words} as premium" in index.answer.brief.why
+    text = report.for_the_ticket(campaign, verdict)
+    assert f"ultra was 5.00 times as fast as premium in {words}" in text
+    picture = tier_picture.picture(index, "insert")
+    assert picture is not None and picture.title.startswith(f"{words}, ms")
 
 
 @dataclass(frozen=True)
