@@ -38,6 +38,7 @@ _NAMES = (
     "read_latency_measured",
     "write_latency_measured",
     "catalog_type",
+    "vm_limits",
     "size_bytes",
     "snapshots",
     "storage_class",

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator import facts
 from orchestrator.analysis import results
-from orchestrator.analysis.campaigns import comparable_campaigns
+from orchestrator.analysis.campaigns import comparable_campaigns, machine_differences
 from orchestrator.design.used_profiles import as_used
 from orchestrator.keys import plain_files
 from orchestrator.keys.secret_names import HIDDEN
@@ -38,7 +38,7 @@ def differences(
         yield "image", ", ".join(unlike)
     machines = list(_without_fingerprint(before, folder))
     kernels: list[str] = []
-    for difference in comparable_campaigns.unlike_machines(first, now):
+    for difference in machine_differences.unlike_machines(first, now):
         # A kernel is updated on the same machine, so it is an aspect of its own.
         if difference.is_of_kernel:
             kernels.append(str(difference))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.campaigns import comparable_campaigns
+from orchestrator.analysis.campaigns import machine_differences
 from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.subjects import Subject, Topic
@@ -175,6 +175,6 @@ def test_machines_are_alike_by_the_smallest_and_the_largest_of_them(
     alike = on_machines(64.0 * GIB, 64.0 * GIB)
     other = on_machines(*[size * GIB for size in sizes])
     for before, after in ((alike, other), (other, alike)):
-        unlike = list(comparable_campaigns.unlike_machines(before, after))
+        unlike = list(machine_differences.unlike_machines(before, after))
         assert bool(unlike) == are_unlike, unlike
-    assert list(comparable_campaigns.unlike_machines(other, other)) == []
+    assert list(machine_differences.unlike_machines(other, other)) == []

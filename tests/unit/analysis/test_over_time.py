@@ -18,7 +18,7 @@ from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
 from orchestrator.model import Objective, Record
-from orchestrator.tier import Burst, Price
+from orchestrator.tier import Burst, Price, VmCap
 from tests.campaigns import build_campaign, later
 from tests.tiers import changed
 
@@ -212,7 +212,10 @@ def test_unlike_campaigns_are_inconclusive(other: Results, reason: str) -> None:
 def test_what_changes_no_figure_is_not_unlike() -> None:
     """Another price, title or SLO."""
     price = Price(1.0, "EUR", "here", "2026-01-01", "a list")
-    other = on_tier(campaign(), price=price, title="another title", notes="n")
+    caps = (VmCap("IOPS", "the machine lets through less"),)
+    other = on_tier(
+        campaign(), price=price, title="another title", notes="n", vm_caps=caps
+    )
     slo = (Objective("throughput_per_s", "all", 5.0),)
     runs = tuple(
         replace(

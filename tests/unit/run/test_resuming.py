@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.campaigns import comparable_campaigns
+from orchestrator.analysis.campaigns import machine_differences
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.design.used_profiles import as_used
@@ -196,7 +196,7 @@ def test_a_change_of_wording_changes_no_aspect(word: str) -> None:
     before = Results("", PLAN, {"host": HERE}, ())
     after = replace(before, fingerprint={"host": {**HERE, "cpus": 4, "kernel": "6.2"}})
     aspects: dict[str, bool] = {}
-    for difference in comparable_campaigns.unlike_machines(before, after):
+    for difference in machine_differences.unlike_machines(before, after):
         fact = replace(difference.fact, title=f"{word} {difference.fact.title}")
         retitled = replace(difference, fact=fact)
         aspects[str(retitled)] = retitled.is_of_kernel

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.analysis.campaigns import comparable_campaigns
+from orchestrator.analysis.campaigns import machine_differences
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run import experiment, resumed_conditions
@@ -156,8 +156,8 @@ def test_a_later_campaign_is_held_against_the_machines_of_all_parts(
     go_on(make(), THERE, despite=("machine", "kernel", "code"))
     moved = store.load(folder)
     alone = replace(moved, later_fingerprints=())
-    assert list(comparable_campaigns.unlike_machines(alone, alone)) == []
-    unlike = comparable_campaigns.unlike_machines(alone, moved)
+    assert list(machine_differences.unlike_machines(alone, alone)) == []
+    unlike = machine_differences.unlike_machines(alone, moved)
     words = [str(difference) for difference in unlike]
     assert "machine here against here and there" in words
 
