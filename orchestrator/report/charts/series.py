@@ -5,16 +5,26 @@ could not be told from the others. Then a tier has one line, the median of its r
 the middle 80 % of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.use import machine_cpu
+from orchestrator.report.charts.limits_over_time import LimitsOverTime
+from orchestrator.report.charts.points import (
+    Array,
+    Flags,
+    Numbers,
+    Points,
+    PointsOfNodes,
+    grouped,
+    together,
+)
 from orchestrator.report.report_index import ReportIndex
 
 # Each of many runs has fewer points: 500 runs took over 1 GB to draw.
@@ -28,22 +38,11 @@ POINTS = 4500
 MOST_LINES = 60
 _LOW, _MEDIAN, _HIGH = 0.1, 0.5, 0.9
 _COLUMNS = ["seconds", "value", "tier", "run"]
-_COUNTED = ("warm-up", "measure")
-_SECONDS = [
-    "time_s",
-    "node",
-    "phase",
-    "cpus",
-    "disk_iops",
-    "disk_bytes_per_s",
-    "held_back_pct",
-    "limit",
-]
-_LABELS = ["line", "tier", "run", "seconds"]
-_RATES = [*_LABELS, "node", "phase"]
-_JOINED = ["time_s", "phase", "node", "line", "tier", "run", "seconds"]
+_STRETCHES = ["tier", "limit", "begin", "end"]
+_CPU = "cpu_pct"
 MEAN = "mean of nodes"
 BUSIEST = "busiest node"
+Labels = Mapping[str, str]  # what the points of a line are called: tier, run, and more
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,46 @@ class _MeasuredRun(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _Intervals:
+    """The seconds of all runs, one behind the other.
+
+    line: the number of the run of each; seconds: since its measuring began."""
+
+    tables: Sequence[pd.DataFrame]
+    line: Numbers
+    seconds: Array
+    is_counted: Flags
+
+    def values(self, column: str) -> Array:
+        """A column; NaN of runs that lack it."""
+        parts: list[Array] = []
+        for table in self.tables:
+            if column in table:
+                parts.append(table[column].to_numpy(dtype=float))
+            else:
+                parts.append(np.full(len(table), np.nan))
+        values: Array = together(parts, float)
+        return values
+
+
+@dataclass(frozen=True)
+class _NodeSeconds:
+    """The seconds of all nodes of all runs, one behind the other: as `Telemetry.by_second` has
+    them, and as `PointsOfNodes` has them."""
+
+    tables: Sequence[pd.DataFrame]
+    line: Numbers
+    seconds: Array
+    node: Numbers
+    is_measured: Flags
+    names: tuple[str, ...]
+
+    def column(self, name: str, kind: type) -> Any:
+        parts = [table[name].to_numpy(dtype=kind) for table in self.tables]
+        return together(parts, kind)
+
+
+@dataclass(frozen=True)
 class Runs:
     """The measured runs of a workload, of all tiers, in the order in which they are drawn."""
 
@@ -83,61 +122,79 @@ class Runs:
 
     def of_interval(self, column: str) -> Series:
         """A column of intervals.csv for every run that left one."""
-        table = self._intervals.reindex(columns=[*_LABELS, "phase", column])
-        counted = table[table["phase"].isin(_COUNTED)]
-        return self._by_run(counted.rename(columns={column: "value"}))
+        rows = self._intervals
+        points = Points(rows.line, rows.seconds, rows.values(column))
+        return self._by_run(points.where(rows.is_counted), self._labels())
 
     def of_disk(self, metric: str) -> Series:
         """Reads and writes together, per second, of the busiest database node's disk in each."""
-        return self._by_run(_busiest_nodes(self._rates(metric)))
+        return self._by_run(self._rates(metric).of_busiest(), self._labels())
 
     def of_cpu(self) -> Series:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
         all of them were read, and the node that is busiest while measured, if there are several."""
-        rates = self._rates("cpu_pct")
-        means = self._means_of_nodes(rates).assign(of=MEAN)
-        several = rates[rates["line"].map(self.nodes) > 1]
-        busiest = _busiest_nodes(several).assign(of=BUSIEST)
-        # Two lines for each run, which must not have one number.
-        lines_of_means = means.assign(line=2 * means["line"])
-        lines_of_busiest = busiest.assign(line=2 * busiest["line"] + 1)
-        both = pd.concat([lines_of_means, lines_of_busiest], ignore_index=True)
-        return self._by_run(both, ["of"])
-
-    def _means_of_nodes(self, rates: pd.DataFrame) -> pd.DataFrame:
-        """The means of each run's nodes, without times at which one of the nodes was not read."""
-        moments = rates.groupby(
-            ["line", "tier", "run", "seconds"], sort=False, observed=True
-        )
-        means = moments["value"].agg(["mean", "count"]).reset_index()
-        means = means.rename(columns={"mean": "value"})
-        return means[means["count"] == means["line"].map(self.nodes)]
+        rates = self._rates(_CPU)
+        counts = self.nodes.to_numpy()
+        has_several = counts[rates.points.line] > 1
+        busiest = rates.where(has_several).of_busiest()
+        both = rates.means(counts).beside(busiest)
+        labels: list[Labels] = []
+        for label in self._labels():
+            labels += [{**label, "of": MEAN}, {**label, "of": BUSIEST}]
+        return self._by_run(both, labels)
 
     def of_nodes(self, metric: str) -> Series:
         """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
         rates = self._rates(metric)
-        lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
-        tier_rates = rates.assign(line=lines, run=rates["tier"])
-        return self._thinned(tier_rates, ["tier", "run", "node"])
+        tier = self._tiers_of_lines()[rates.points.line]
+        lines = grouped(tier, rates.node)
+        labels: list[Labels] = []
+        for row in lines.first.tolist():
+            name = self.index.tiers[tier[row]]
+            node = rates.names[rates.node[row]]
+            labels.append({"tier": name, "run": name, "node": node})
+        points = Points(lines.number, rates.points.seconds, rates.points.value)
+        return self._thinned(points, labels)
 
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
-        table = self._limited()
-        # Rounded down, not towards zero: seconds of the warm-up are negative.
-        number = np.floor(table["seconds"] / bin_s)
-        bins = table.assign(begin=number * bin_s)
-        limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
-        most = limits.agg(_most_frequent).reset_index()
-        stretches = _stretches(most, bin_s)
-        return stretches[stretches["limit"] != ""]
+        rows: list[dict[str, Any]] = []
+        for stretch in self._limits().stretches(bin_s):
+            if stretch.limit:
+                tier = self.index.tiers[stretch.tier]
+                rows.append({**vars(stretch), "tier": tier})
+        return pd.DataFrame(rows, columns=_STRETCHES)
 
-    def _limited(self) -> pd.DataFrame:
+    def _limits(self) -> LimitsOverTime:
         """The seconds of the judged nodes of which their limit is known."""
-        table = self._by_second.reindex(columns=[*_RATES, "limit"])
-        table = table.dropna(subset=["limit"])
-        judged_node = table["tier"].map(self._judged_nodes())
-        return table[table["node"].astype(str) == judged_node]
+        rows = self._by_second
+        limit = rows.column("limit", object)
+        is_wanted = ~pd.isna(limit) & self._is_judged(rows)
+        tier = self._tiers_of_lines()[rows.line]
+        return LimitsOverTime(
+            tier[is_wanted], rows.seconds[is_wanted], limit[is_wanted]
+        )
+
+    def _is_judged(self, rows: _NodeSeconds) -> Flags:
+        """Whether each second is of the node that is judged."""
+        judged_nodes = self._judged_nodes()
+        number_of_line: list[int] = []
+        for run in self._runs:
+            number = -1
+            node = judged_nodes.get(run.tier)
+            if node in rows.names:
+                number = rows.names.index(node)
+            number_of_line.append(number)
+        is_judged: Flags = np.array(number_of_line, dtype=int)[rows.line] == rows.node
+        return is_judged
+
+    def _tiers_of_lines(self) -> Numbers:
+        """The place of each line's tier among those of the page."""
+        numbers: list[int] = []
+        for run in self._runs:
+            numbers.append(self.index.tiers.index(run.tier))
+        return np.array(numbers, dtype=int)
 
     def _judged_nodes(self) -> dict[str, str]:
         """Tier → the node that is judged."""
@@ -172,89 +229,128 @@ class Runs:
         return runs
 
     @cached_property
-    def _intervals(self) -> pd.DataFrame:
-        return self._joined([run.data.intervals for run in self._runs])
-
-    @cached_property
-    def _by_second(self) -> pd.DataFrame:
-        """CPU in % of each node's limit, where that is known."""
-        machine_cpus = results.machine_cpus(self.index.campaign)
-        return self._joined([_seconds(run.data, machine_cpus) for run in self._runs])
-
-    def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """The tables as one, with line (a run's number), tier, run, and seconds since its measuring
-        began."""
-        if not tables:
-            return pd.DataFrame(columns=_JOINED)
-        by_line = pd.concat(dict(enumerate(tables)))
-        line = by_line.index.get_level_values(0)
-        table = by_line.reset_index(drop=True)
-        labels = self._labels().loc[line].reset_index(drop=True)
-        # Runs lie hours apart; on one axis they are compared from the same moment of each.
-        return table.assign(
-            line=line,
-            tier=labels["tier"],
-            run=labels["run"],
-            seconds=table["time_s"] - labels["start_s"],
+    def _intervals(self) -> _Intervals:
+        tables = [run.data.intervals for run in self._runs]
+        is_counted: list[Flags] = []
+        for table in tables:
+            phase = table["phase"].to_numpy(dtype=object)
+            is_counted.append((phase == "warm-up") | (phase == "measure"))
+        return _Intervals(
+            tables=tables,
+            line=_lines(tables),
+            seconds=self._since_measuring(tables),
+            is_counted=together(is_counted, bool),
         )
 
-    def _labels(self) -> pd.DataFrame:
-        """tier, run and start_s of each line."""
-        rows: list[tuple[str, str, float]] = []
+    @cached_property
+    def _by_second(self) -> _NodeSeconds:
+        tables = [run.data.telemetry.by_second for run in self._runs]
+        names = _names_of_nodes(tables)
+        nodes: list[Numbers] = []
+        is_measured: list[Flags] = []
+        for table in tables:
+            column = table["node"].cat
+            places = np.searchsorted(names, column.categories.to_numpy(dtype=object))
+            nodes.append(places[column.codes.to_numpy()])
+            is_measured.append((table["phase"] == "measure").to_numpy(dtype=bool))
+        return _NodeSeconds(
+            tables=tables,
+            line=_lines(tables),
+            seconds=self._since_measuring(tables),
+            node=together(nodes, int),
+            is_measured=together(is_measured, bool),
+            names=tuple(names),
+        )
+
+    def _since_measuring(self, tables: Sequence[pd.DataFrame]) -> Array:
+        # Runs lie hours apart; on one axis they are compared from the same moment of each.
+        parts: list[Array] = []
+        for table, run in zip(tables, self._runs, strict=True):
+            parts.append(table["time_s"].to_numpy(dtype=float) - run.start_s)
+        seconds: Array = together(parts, float)
+        return seconds
+
+    def _labels(self) -> list[Labels]:
+        """tier and run of each line."""
+        labels: list[Labels] = []
         for run in self._runs:
-            rows.append((run.tier, run.data.record.run.slug, run.start_s))
-        return pd.DataFrame(rows, columns=["tier", "run", "start_s"])
+            labels.append({"tier": run.tier, "run": run.data.record.run.slug})
+        return labels
 
-    def _rates(self, metric: str) -> pd.DataFrame:
-        """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
-        table = self._by_second.reindex(columns=[*_RATES, metric])
-        return table.rename(columns={metric: "value"}).dropna(subset=["value"])
+    def _rates(self, metric: str) -> PointsOfNodes:
+        """What is known of a metric of the database nodes, at the begin of each step."""
+        rows = self._by_second
+        if metric == _CPU:
+            values = rows.column("cpus", float) * self._pct_of_one_cpu(rows)
+        else:
+            values = rows.column(metric, float)
+        points = Points(rows.line, rows.seconds, values)
+        rates = PointsOfNodes(points, rows.node, rows.is_measured, rows.names)
+        return rates.where(~np.isnan(values))
 
-    def _by_run(self, points: pd.DataFrame, more: Sequence[str] = ()) -> Series:
-        """A line for each run, or for each tier if they are many; and for each of `more` labels."""
+    def _pct_of_one_cpu(self, rows: _NodeSeconds) -> Array:
+        """What one CPU is of all that the node of each second may use, in %."""
+        factors: list[list[float]] = []
+        for run in self._runs:
+            factors.append(self._pct_of_one_cpu_in(run, rows.names))
+        pct_of_one: Array = np.array(factors).reshape(-1, len(rows.names))[
+            rows.line, rows.node
+        ]
+        return pct_of_one
+
+    def _pct_of_one_cpu_in(
+        self, run: _MeasuredRun, names: Sequence[str]
+    ) -> list[float]:
+        """The same of each of these nodes in a run; NaN where its limit is not known."""
+        machine_cpus = results.machine_cpus(self.index.campaign)
+        # A node without a known limit has no factor, and its CPU is not drawn.
+        limits = machine_cpu.cpu_limits(run.data.record.nodes, machine_cpus)
+        factors: list[float] = []
+        for name in names:
+            factors.append(100 / limits.get(name, np.nan))
+        return factors
+
+    def _by_run(self, points: Points, labels: Sequence[Labels]) -> Series:
+        """A line for each run, or for each tier if they are many; and for each of more labels.
+
+        `labels`: of each line, by its number."""
         if not self.are_many:
-            return self._thinned(points, ["tier", "run", *more])
+            return self._thinned(points, labels)
         # Bins are as narrow as the few lines allow that are drawn in the end.
-        tiers = points["tier"].nunique()
-        means = self._thinned(points, ["tier", "run", *more], lines=tiers)
-        return Series(_medians(means.table, ["tier", *more]), means.bin_s)
+        tiers: set[str] = set()
+        for line in np.unique(points.line).tolist():
+            tiers.add(labels[line]["tier"])
+        means = self._thinned(points, labels, lines=len(tiers))
+        alike = list(labels[0])
+        alike.remove("run")
+        return Series(_medians(means.table, alike), means.bin_s)
 
     def _thinned(
-        self, points: pd.DataFrame, labels: Sequence[str], lines: int | None = None
+        self, points: Points, labels: Sequence[Labels], lines: int | None = None
     ) -> Series:
         """Means over bins. A value stands for the time after it, a point for the middle of its bin.
 
-        `lines`: how many are drawn, if not one for each `line` of the points."""
-        if points.empty or points["value"].isna().all():
+        `lines`: how many are drawn, if not one for each line of the points."""
+        in_order = points.without_gaps().line_by_line()
+        if not in_order.line.size:
             return Series(pd.DataFrame(columns=_COLUMNS), 1)
-        table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
-        first_rows = table.drop_duplicates("line").set_index("line")
-        labels_of_lines = first_rows[list(labels)].astype(str)
+        present = np.unique(in_order.line)
         most_points = POINTS // len(self.index.workloads)
-        bin_s = _bin_s(table["seconds"], lines or len(labels_of_lines), most_points)
-        means = _means_of_bins(table, bin_s)
-        labels_of_points = labels_of_lines.loc[means.pop("line")].reset_index(drop=True)
-        return Series(labels_of_points.join(means), bin_s)
+        bin_s = _bin_s(in_order.seconds, lines or len(present), most_points)
+        means = in_order.means_of_bins(bin_s)
+        labels_of_lines = pd.DataFrame(labels, dtype="str")
+        columns: dict[str, Any] = {}
+        for name, texts in labels_of_lines.items():
+            columns[str(name)] = texts.array.take(means.line)
+        columns["seconds"] = means.seconds
+        columns["value"] = means.value
+        return Series(pd.DataFrame(columns), bin_s)
 
 
-def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
-    """The seconds of one run, with `cpu_pct`.
-
-    `of_machine`: processors of the only machine, all of which a node without a limit may use."""
-    table = data.telemetry.by_second[_SECONDS]
-    # A node without a known limit has no factor, and its CPU is not drawn.
-    limits = machine_cpu.cpu_limits(data.record.nodes, of_machine)
-    pct_of_one = {node: 100 / limit for node, limit in limits.items()}
-    factor = table["node"].map(pct_of_one).astype(float)
-    return table.assign(cpu_pct=table["cpus"] * factor)
-
-
-def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
-    """line, seconds, value: at the middle of each bin."""
-    number = np.floor(table["seconds"] / bin_s)
-    binned = table.assign(seconds=(number + 0.5) * bin_s)
-    bins = binned.groupby(["line", "seconds"], sort=False)["value"]
-    return bins.mean().reset_index()
+def _lines(tables: Sequence[pd.DataFrame]) -> Numbers:
+    """The number of the table of each row of all."""
+    sizes = [len(table) for table in tables]
+    return np.repeat(np.arange(len(tables)), sizes)
 
 
 def _medians(means: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
@@ -272,34 +368,15 @@ def _medians(means: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     return ordered.assign(run=ordered["tier"])
 
 
-def _bin_s(seconds: pd.Series, lines: int, most_points: int) -> int:
+def _bin_s(seconds: Array, lines: int, most_points: int) -> int:
     """The width that leaves each of the lines as many points as a chart can show."""
     points = min(POINTS_PER_LINE, max(LEAST_PER_LINE, most_points // lines))
     span_s = float(seconds.max() - seconds.min())
     return max(1, math.ceil(span_s / points))
 
 
-def _busiest_nodes(rates: pd.DataFrame) -> pd.DataFrame:
-    """For each line, the values of the node where they are highest while measured."""
-    measuring = rates[rates["phase"] == "measure"]
-    if measuring.empty:
-        return measuring
-    means = measuring.groupby(["line", "node"], observed=True)["value"].mean()
-    # One node throughout: the busiest of each second would be a line that no node has.
-    busiest = means.groupby("line").idxmax().str[1]
-    busiest_of_line = rates["line"].map(busiest.astype(str))
-    return rates[rates["node"].astype(str) == busiest_of_line]
-
-
-def _most_frequent(names: pd.Series) -> str:
-    """The first of them in the order of the alphabet, if several are."""
-    return str(names.mode().iloc[0])
-
-
-def _stretches(bins: pd.DataFrame, bin_s: int) -> pd.DataFrame:
-    """Neighbouring bins of a tier with one limit as one, from its begin to its end."""
-    named = bins[["tier", "limit"]]
-    is_another = named.ne(named.shift()).any(axis=1)
-    whole = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
-    ending = bins.assign(end=bins["begin"] + bin_s)
-    return ending.groupby(is_another.cumsum()).agg(whole)
+def _names_of_nodes(tables: Sequence[pd.DataFrame]) -> list[str]:
+    names: set[str] = set()
+    for table in tables:
+        names.update(table["node"].cat.categories)
+    return sorted(names)
