@@ -22,6 +22,7 @@ from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.run.resumed_conditions import differences, never_kept
 from orchestrator.system import (
     campaign_writing,
+    file_checksums,
     files,
     run_folders,
     store,
@@ -245,7 +246,7 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     # The facts "checked" come last, so a record without them is of a run that was cut short.
     if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
-    differences = files.differences(folder / "record.json")
+    differences = file_checksums.differences(folder / "record.json")
     # Tables are made anew below, so only the raw files must be as they were written.
     wrong = [str(difference) for difference in differences if difference.is_raw]
     if wrong:

@@ -30,7 +30,8 @@ from orchestrator.system.campaign_folders import (
     VERIFIED,
     fingerprint_name,
 )
-from orchestrator.system.files import checksums, write_json
+from orchestrator.system.file_checksums import checksums
+from orchestrator.system.files import write_json
 from orchestrator.system.stored_json import SCHEMA_VERSION
 from orchestrator.tier import Gate, as_written
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.facts import NoteKind, effect_of_doubt
+from orchestrator.doubt_effects import effect_of_doubt
+from orchestrator.facts import NoteKind
 from orchestrator.model import RESULTS_FORMAT, Note, Plan
 
 Upgrade = Callable[[dict[str, Any]], None]

@@ -28,7 +28,13 @@ from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
 from orchestrator.model import Measurement, Record
 from orchestrator.parts import Result
 from orchestrator.run import several_clients
-from orchestrator.system import campaign_writing, files, run_folders, store, stored_json
+from orchestrator.system import (
+    campaign_writing,
+    file_checksums,
+    run_folders,
+    store,
+    stored_json,
+)
 from orchestrator.units import counted
 
 # Sums of floating-point numbers in another order differ in their last digits.
@@ -69,10 +75,12 @@ def checks(folder: Path) -> Iterator[Check]:
 def _check_files(folder: Path) -> Iterator[Check]:
     """Each run's files against their checksums; records of earlier releases have none."""
     for record in run_folders.recorded(folder / "runs"):
-        sums = files.recorded_checksums(record)
+        sums = file_checksums.recorded_checksums(record)
         if sums:
             count = counted(len(sums), "file")
-            unlike = [str(difference) for difference in files.differences(record)]
+            unlike = [
+                str(difference) for difference in file_checksums.differences(record)
+            ]
             yield Check(
                 f"runs/{record.parent.name}",
                 f"{count} held against the checksums of record.json",

@@ -16,7 +16,8 @@ from orchestrator.analysis.decisions.decision import decide
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
-from orchestrator.facts import DOUBT_EFFECTS, DoubtEffect
+from orchestrator.doubt_effects import DOUBT_EFFECTS
+from orchestrator.facts import DoubtEffect
 from orchestrator.model import Doubt, Record
 from orchestrator.report.document import arrange
 from orchestrator.tier import Burst

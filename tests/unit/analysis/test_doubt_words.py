@@ -18,7 +18,8 @@ from orchestrator.analysis.doubts.disk_checks import _host_errors
 from orchestrator.analysis.doubts.machine_checks import _host_saturated
 from orchestrator.analysis.doubts.pace_checks import _not_begun, _Pace
 from orchestrator.analysis.doubts.provider_checks import _copied_volume
-from orchestrator.facts import DOUBT_EFFECTS, DoubtKind
+from orchestrator.doubt_effects import DOUBT_EFFECTS
+from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt
 from tests.sources import MODULES, PACKAGE, nodes
 

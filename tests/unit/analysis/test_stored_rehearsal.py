@@ -17,7 +17,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
-from orchestrator.facts import effect_of_doubt
+from orchestrator.doubt_effects import effect_of_doubt
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Doubt, Measurement, Run, Workload
 from tests import ROOT

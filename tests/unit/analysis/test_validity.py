@@ -10,7 +10,7 @@ import pytest
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.doubts import kinds, validity
 from orchestrator.analysis.results import Results
-from orchestrator.facts import DOUBT_EFFECTS
+from orchestrator.doubt_effects import DOUBT_EFFECTS
 from orchestrator.model import Doubt, Record
 from orchestrator.report.report_index import ReportIndex
 from tests.campaigns import build_campaign, build_gate

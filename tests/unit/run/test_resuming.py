@@ -27,7 +27,12 @@ from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import files, store, stored_json, unfinished_runs
+from orchestrator.system import (
+    file_checksums,
+    store,
+    stored_json,
+    unfinished_runs,
+)
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, completed
 from tests.plans import a_plan
@@ -372,7 +377,7 @@ def test_a_run_that_lacks_something_essential_is_made_again_and_says_why(
     file = next(folder.glob("runs/02-*/record.json"))
     (file.parent / "raw" / "log").write_text("whole")
     content = json.loads(file.read_text())
-    content["files"] |= files.checksums(file.parent, file)
+    content["files"] |= file_checksums.checksums(file.parent, file)
     content["facts"].pop(lacks, None)
     content["phases"] = [one for one in content["phases"] if one["name"] != lacks]
     file.write_text(json.dumps(content))

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from orchestrator.system import files
+from orchestrator.system import file_checksums, files
 
 
 def test_a_file_replaces_another_only_when_its_content_is_on_the_disk(
@@ -24,14 +24,14 @@ def test_what_was_cut_changed_or_lost_is_named(tmp_path: Path) -> None:
     for name in ("raw/one.bin", "raw/two.bin", "raw/three.bin", "samples.parquet"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(os.urandom(1000))
-    record.write_text(json.dumps({"files": files.checksums(tmp_path, record)}))
-    assert list(files.differences(record)) == []
+    record.write_text(json.dumps({"files": file_checksums.checksums(tmp_path, record)}))
+    assert list(file_checksums.differences(record)) == []
     (tmp_path / "raw/one.bin").write_bytes(
         (tmp_path / "raw/one.bin").read_bytes()[:600]
     )
     (tmp_path / "raw/two.bin").write_bytes(bytes(1000))
     (tmp_path / "raw/three.bin").unlink()
-    assert [str(unlike) for unlike in files.differences(record)] == [
+    assert [str(unlike) for unlike in file_checksums.differences(record)] == [
         "raw/one.bin was cut: 600 of 1000 bytes are there",
         "raw/three.bin is missing or cannot be read: No such file or directory",
         "raw/two.bin was changed after its run",
@@ -46,10 +46,10 @@ def test_a_raw_file_is_told_by_its_name_however_it_is_said_what_is_wrong(
     (tmp_path / "raw").mkdir()
     raw = tmp_path / "raw/one.bin"
     raw.write_bytes(b"measured")
-    record.write_text(json.dumps({"files": files.checksums(tmp_path, record)}))
+    record.write_text(json.dumps({"files": file_checksums.checksums(tmp_path, record)}))
     raw.unlink()
     os.mkfifo(raw)
-    (unlike,) = files.differences(record)
+    (unlike,) = file_checksums.differences(record)
     assert unlike.is_raw
     assert str(unlike).startswith(str(raw)), "as it was said before"
 
@@ -60,7 +60,7 @@ def test_a_record_of_an_earlier_release_or_one_that_was_cut_has_no_checksums(
     record = tmp_path / "record.json"
     for text in ("{}", "", "[]", '{"files": 3}', '{"files"'):
         record.write_text(text)
-        assert list(files.differences(record)) == []
+        assert list(file_checksums.differences(record)) == []
 
 
 def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(
@@ -72,7 +72,11 @@ def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(
     record.write_text(
         json.dumps({"files": {"raw.bin": {"bytes": 6, "sha256": "as recorded"}}})
     )
-    assert files.checksums(tmp_path, record)["raw.bin"]["sha256"] == "as recorded"
+    assert (
+        file_checksums.checksums(tmp_path, record)["raw.bin"]["sha256"] == "as recorded"
+    )
     raw.write_bytes(b"after!")
     os.utime(raw, (2**31, 2**31))
-    assert files.checksums(tmp_path, record)["raw.bin"]["sha256"] != "as recorded"
+    assert (
+        file_checksums.checksums(tmp_path, record)["raw.bin"]["sha256"] != "as recorded"
+    )

@@ -22,7 +22,7 @@ from orchestrator.keys import plain_files
 from orchestrator.model import Run
 from orchestrator.system import (
     campaign_writing,
-    files,
+    file_checksums,
     run_folders,
     store,
     unfinished_runs,
@@ -200,7 +200,7 @@ def test_a_checksum_of_a_file_elsewhere_is_a_difference(
 ) -> None:
     checksum = {"bytes": 1, "sha256": "00"}
     edited(record(campaign), lambda content: content.update(files={name: checksum}))
-    (said,) = files.differences(record(campaign))
+    (said,) = file_checksums.differences(record(campaign))
     assert "is not a file of this run" in str(said)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.facts import DOUBT_EFFECTS
+from orchestrator.doubt_effects import DOUBT_EFFECTS
 from orchestrator.model import RESULTS_FORMAT, Note
 from orchestrator.system import campaign_writing, store, stored_campaigns
 from tests import ROOT
