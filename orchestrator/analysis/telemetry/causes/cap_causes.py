@@ -15,6 +15,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     memory_too,
     number,
     percent,
+    whose_word,
 )
 from orchestrator.analysis.telemetry.use import cap_binding, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import (
@@ -158,7 +159,7 @@ def _is_held_back_by_machine(
         return False
     # A volume counts for itself. A provider reports of all disks of a machine: its limit was
     # another one's if I/Os of this one did not wait.
-    is_of_all_disks = values.reach(kind.name).by == "its provider's report"
+    is_of_all_disks = values.reach(kind.name).source == "provider"
     if is_of_all_disks and not cap_binding.has_waiting(values):
         return False
     # The time in which the median second lies, as for a cap that was declared.
@@ -169,10 +170,10 @@ def _is_held_back_by_machine(
 def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
     """What the disk did then is what its machine lets through."""
     reach = values.reach(kind.name)
+    exceeded = percent(reach.machine_pct)
     text = (
-        f"The machine of {node} held its disk back: by {reach.by} its {kind.title} limit was "
-        f"exceeded {percent(reach.machine_pct)} of the time{_rate(kind, values)}. A larger machine "
-        "would help."
+        f"The machine of {node} held its disk back: by {whose_word(reach)} its {kind.title} limit "
+        f"was exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
     )
     return Cause("vm_cap", text + memory_too(values))
 
@@ -219,7 +220,7 @@ def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
         return ""
     declared = _declared_limit_of_vm(kind, values, tier)
     if owner == "machine" and not declared:
-        return f"{kind.title}, by {values.reach(kind.name).by}"
+        return f"{kind.title}, by {whose_word(values.reach(kind.name))}"
     return declared
 
 

@@ -1,4 +1,5 @@
-"""What a disk itself counted of its limits, as a remark beside a cause. Pure.
+"""What a disk itself counted of its limits, or its provider reports, as a remark beside a cause.
+Pure.
 
 Its own account outranks what rates of seconds look like: `cap_binding.binds` asks it first. A load
 that reaches a limit for parts of a second is in no second's rate. docs/research/DISK-WORD.md has
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from orchestrator import facts
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
-from orchestrator.analysis.telemetry.causes.phrases import percent
+from orchestrator.analysis.telemetry.causes.phrases import percent, whose_word
 from orchestrator.analysis.telemetry.use import cap_binding
 from orchestrator.analysis.telemetry.use.node_values import (
     CAPS,
@@ -55,7 +56,6 @@ def _of_emulated(
 
 
 _TITLES: Mapping[CapName, str] = {"iops": "IOPS", "bandwidth": "bandwidth"}
-_OWNERS = {"EBS' count": "volume", "its provider's report": "disk"}
 
 
 def _of_reported(values: Evidence) -> str:
@@ -68,26 +68,36 @@ def _of_reported(values: Evidence) -> str:
     most_pct = highest(shares_pct)
     if most_pct is None:
         return ""
-    used_pct = signs.nearest_cap(values)
-    by = values.reach("iops").by
     if most_pct >= cap_binding.HELD_BACK_PCT:
-        exceeded = " and ".join(_exceeded_limits(values))
-        text = f" By {by} demand was above {exceeded} of the time."
-        # 0: no cap is declared, so there is nothing to compare.
-        if 0 < used_pct < CAP_PCT:
-            text += (
-                f" Its median second used {percent(used_pct)} of a cap: I/Os came in bursts, or "
-                "the limit is below the one declared."
-            )
-        return text
-    is_partly_known = None in shares_pct
-    if used_pct < CAP_PCT or (is_partly_known and by == "EBS' count"):
+        return _exceeded(values)
+    # Of a limit that is not known nothing is said.
+    if signs.nearest_cap(values) < CAP_PCT or None in shares_pct:
         return ""
+    return _not_exceeded(values, most_pct)
+
+
+def _exceeded(values: Evidence) -> str:
+    word = whose_word(values.reach("iops"))
+    exceeded = " and ".join(_exceeded_limits(values))
+    text = f" By {word} demand was above {exceeded} of the time."
+    used_pct = signs.nearest_cap(values)
+    # 0: no cap is declared, so there is nothing to compare.
+    if 0 < used_pct < CAP_PCT:
+        text += (
+            f" Its median second used {percent(used_pct)} of a cap: I/Os came in bursts, or the "
+            "limit is below the one declared."
+        )
+    return text
+
+
+def _not_exceeded(values: Evidence, most_pct: float) -> str:
+    """Where the median second was at a cap all the same."""
+    reach = values.reach("iops")
     text = (
-        f" Its disk used {percent(used_pct)} of a cap in the median second. By {by} demand was "
-        f"above a limit for {percent(most_pct)} of the time"
+        f" Its disk used {percent(signs.nearest_cap(values))} of a cap in the median second. By "
+        f"{whose_word(reach)} demand was above a limit for {percent(most_pct)} of the time"
     )
-    if by == "EBS' count":
+    if reach.source == "volume":
         return f"{text}: no cap is named."
     return f"{text}: the declared limit may be below the real one."
 
@@ -97,10 +107,10 @@ def _exceeded_limits(values: Evidence) -> list[str]:
     limits: list[str] = []
     for cap in CAPS:
         reach = values.reach(cap)
-        shares_pct = {
-            _OWNERS[reach.by]: reach.disk_pct,
-            "machine": reach.machine_pct,
-        }
+        disk = "disk"
+        if reach.source == "volume":
+            disk = "volume"
+        shares_pct = {disk: reach.disk_pct, "machine": reach.machine_pct}
         for owner, share_pct in shares_pct.items():
             if share_pct is not None and share_pct >= cap_binding.HELD_BACK_PCT:
                 share = percent(min(share_pct, 100.0))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.use import cap_binding
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence, LimitReach
 from orchestrator.units import format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
@@ -181,3 +181,10 @@ def _requests_refused(values: Evidence, node: str) -> str:
         f" The tablet server of {node} refused {number(refused)} requests a second"
         f"{of_them}."
     )
+
+
+def whose_word(reach: LimitReach) -> str:
+    """Who says that a limit was reached, as it stands behind "by"."""
+    if reach.source == "volume":
+        return "EBS' count"
+    return "its provider's report"

@@ -137,12 +137,12 @@ class ProviderReport:
 
 @dataclass(frozen=True)
 class LimitReach:
-    """For which share of time limits of a disk and of its machine were reached, and who says so.
-    `by`: as it stands behind "by" in a sentence."""
+    """For which share of time limits of a disk and of its machine were reached, and who says so:
+    the volume counts its time, the provider reports of minutes."""
 
     disk_pct: float | None
     machine_pct: float | None
-    by: Literal["EBS' count", "its provider's report"]
+    source: Literal["volume", "provider"]
 
 
 @dataclass(frozen=True)
@@ -314,10 +314,10 @@ class Evidence:
         volume_pct = self.volume.volume_exceeded_pct(cap)
         instance_pct = self.volume.instance_exceeded_pct(cap)
         if volume_pct is not None or instance_pct is not None:
-            return LimitReach(volume_pct, instance_pct, "EBS' count")
+            return LimitReach(volume_pct, instance_pct, "volume")
         disk_pct = self.report.of_disk_pct(cap)
         machine_pct = self.report.of_machine_pct(cap)
-        return LimitReach(disk_pct, machine_pct, "its provider's report")
+        return LimitReach(disk_pct, machine_pct, "provider")
 
     def sampled(self) -> dict[str, float]:
         """The values that there are, by their names."""
