@@ -104,6 +104,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "shared blocks",
     "disk not quiet",
     "copied volume",
+    "WAL disk not declared",
 )
 
 DOUBT_EFFECTS: Mapping[str, DoubtEffect] = {

@@ -64,7 +64,7 @@ DoubtKind = Literal[
     "another build",
     "consistency not checked", "facts not read", "leaders moved", "few tablets",
     "whole tables read", "connection pooler", "one address for several nodes",
-    "disks not counted", "others at work",
+    "disks not counted", "WAL disk not declared", "others at work",
     # about who judges it
     "doubts not readable", "extension missing",
 ]

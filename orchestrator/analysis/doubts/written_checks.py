@@ -178,7 +178,7 @@ def _no_wal_disk_found(nodes: Sequence[str]) -> Doubt:
 
 def _wal_disks_without_limits(disks: Sequence[str]) -> Doubt:
     return is_only_told(
-        "disks not counted",
+        "WAL disk not declared",
         f"the profile declares no limits of {listed(disks)}, which were found to hold only WAL. "
         "Their counters are kept, and no cap of theirs can be named",
         advice="give the tier a `wal`, such as `wal: azure/P10`",

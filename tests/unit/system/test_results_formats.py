@@ -34,15 +34,19 @@ LOCKS_UNKNOWN = " What sessions waited for was not sampled, so it may be locks."
 
 
 def in_format_2(judged: Path) -> str:
-    """A verdict of today as its file in format 2 was: no effects, no `answer`, nothing on what
-    makes a decision moot, what would settle it, or on which basis a cluster's answer rests, locks
-    taken for absent, and no checksum of its own."""
+    """A verdict of today as its file in format 2 was.
+
+    It had no effects and no profiles of doubts, no `answer`, nothing on what makes a decision moot,
+    what would settle it, or on which basis a cluster's answer rests, and no checksum of its own.
+    Locks were taken for absent.
+    """
     content: dict[str, Any] = json.loads(judged.read_text())
     assert content.pop("content_sha256")
     assert content.pop("answer") is not None
     content["schema_version"] = 2
     for doubt in content["doubts"]:
         assert doubt.pop("effect") == DOUBT_EFFECTS[doubt["kind"]]
+        doubt.pop("profile")
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
         assert decision.pop("missed") == {}
