@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.observation import (
-    candidate_in_words,
-    observation_answer,
-)
+from orchestrator.analysis.answers.candidate_words import candidate_in_words
+from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.answers.observation_words import (
     band_in_words,
     percent_in_words,

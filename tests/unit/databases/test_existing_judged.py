@@ -21,7 +21,7 @@ from orchestrator.cli.measure import concluding
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.model import Node, NodeSize, Phase, Profile, Record, Sample
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats
+from orchestrator.report.sections import caveats, existing_clusters
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
 from tests.campaign_tables import held
@@ -191,7 +191,10 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
         profiles = tuple(attached(profile) for profile in finished.plan.profiles)
         finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
         index = ReportIndex(finished, judge(finished))
-        return {stamp.label: stamp.text for stamp in caveats.existing_clusters(index)}
+        return {
+            stamp.label: stamp.text
+            for stamp in existing_clusters.existing_clusters(index)
+        }
 
     bare = stamps("verify-full")
     assert list(bare) == ["premium: others run it"]
@@ -217,7 +220,7 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
 def test_of_a_store_nothing_is_said_to_be_read() -> None:
     campaign = theirs(existing={"url": "s3a://bucket"})
     index = ReportIndex(campaign, judge(campaign))
-    (stamp,) = caveats.existing_clusters(index)
+    (stamp,) = existing_clusters.existing_clusters(index)
     assert stamp.text.startswith("Nothing was read of the store")
     assert not [
         each.label for each in caveats.stamps(index) if "database node" in each.label
