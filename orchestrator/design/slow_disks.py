@@ -8,6 +8,10 @@ from orchestrator.units import format_number, format_seconds, listed
 
 # The rate of a shorter time is that of a few transactions.
 SHORTEST_S = 1.0
+# The load is as before when so many seconds in a row are.
+RECOVERED_FOR_S = 5
+# The disk is as declared a moment later than planned.
+LEFT_TO_RECOVER_S = RECOVERED_FOR_S + 1.0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from orchestrator.design import (
     costs,
     enforcement,
     node_disks,
+    slow_disks,
     used_profiles,
 )
 from orchestrator.design.factors import EXISTING
@@ -16,7 +17,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import windows
 from orchestrator.tier import ClassVolumes, Tier
-from orchestrator.units import counted, gathered, listed
+from orchestrator.units import counted, format_seconds, gathered, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
 
@@ -44,6 +45,23 @@ def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
                 f"{workload.name} runs at scale {workload.scale}, which is its {scale}"
             )
             yield Note("other scale", text)
+
+
+def of_slow_disks(workloads: Sequence[Workload]) -> Iterator[Note]:
+    """Workloads whose window ends too soon after a slow disk to see the load recover."""
+    for workload in workloads:
+        slow = slow_disks.slow_time(workload.slow, workload.measure_s)
+        if slow is None:
+            continue
+        left_s = workload.measure_s - slow.end_s
+        # A window without any time after it is refused where it is checked.
+        if 0 < left_s < slow_disks.LEFT_TO_RECOVER_S:
+            least = format_seconds(slow_disks.LEFT_TO_RECOVER_S)
+            text = (
+                f"the window of {workload.name} ends {format_seconds(left_s)} after the slow disk. "
+                f"To see the load recover it takes {least}: give it a longer `measure`"
+            )
+            yield Note("other", text)
 
 
 def of_disks_alone(

@@ -41,8 +41,7 @@ def _recovery(record: Record) -> Doubts:
     after_s = load.measure_s - slow.end_s
     if not before_per_s:
         yield _nothing_before()
-    # The disk is as declared a moment later than planned, and whole seconds are counted.
-    elif after_s < slowed.RECOVERED_FOR_S + 1:
+    elif after_s < slow_disks.LEFT_TO_RECOVER_S:
         yield _ended_too_soon(after_s)
     else:
         yield _not_recovered(overload.at_a_rate(record))
@@ -116,7 +115,7 @@ def _ended_too_soon(after_s: float) -> Doubt:
     return limits_the_answer(
         "not recovered",
         f"the window ended {after} after the slow disk; "
-        f"a recovery takes {slowed.RECOVERED_FOR_S} s to show",
+        f"a recovery takes {slow_disks.RECOVERED_FOR_S} s to show",
         advice="give a longer `measure`, or let the disk be slow earlier (@AFTER)",
     )
 
@@ -125,12 +124,12 @@ def _not_recovered(at_a_rate: bool) -> Doubt:
     share = f"{slowed.RECOVERED_PCT:.0f} %"
     what = (
         f"throughput did not return to {share} of its earlier level for "
-        f"{slowed.RECOVERED_FOR_S} s"
+        f"{slow_disks.RECOVERED_FOR_S} s"
     )
     if at_a_rate:
         what = (
-            f"{share} of the transactions due were never for {slowed.RECOVERED_FOR_S} s as fast "
-            f"as {slowed.USUAL_PCT:.0f} % were before"
+            f"{share} of the transactions due were never for {slow_disks.RECOVERED_FOR_S} s as "
+            f"fast as {slowed.USUAL_PCT:.0f} % were before"
         )
     return limits_the_answer(
         "not recovered",

@@ -14,6 +14,7 @@ from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
 from orchestrator.analysis.figures.parts_of_window import Edges
 from orchestrator.analysis.figures.transactions import FAILED, Window, due, ended
+from orchestrator.design.slow_disks import RECOVERED_FOR_S
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Measurement
 
@@ -22,11 +23,10 @@ BEFORE = "before_slow"
 MEANWHILE = "slow_disk"
 AFTER = "after_slow"
 _SCOPES = (BEFORE, MEANWHILE, AFTER)
-# The load is as before when so many seconds in a row together have so much throughput. A single
+# The load is as before when RECOVERED_FOR_S together have so much throughput. A single
 # good second may be what had been waiting. At a rate so many of what falls due must be as fast as
 # before: what had been waiting makes throughput high while everybody still waits.
 RECOVERED_PCT = 90.0
-RECOVERED_FOR_S = 5
 # The time until then is counted in tenths of a second. In whole seconds one tier would look twice
 # as fast as another by a moment.
 _STEPS_PER_S = 10

@@ -128,6 +128,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
         _with_seed(workloads, request.seed), loads, request.latency_at
     )
     notes += tuple(plan_notes.of_scale(at_loads, request.scale))
+    notes += tuple(plan_notes.of_slow_disks(at_loads))
     # Last, because the disks must hold the largest data set of all values and loads.
     fitted = fitting.fitted(draft, at_loads)
     return replace(

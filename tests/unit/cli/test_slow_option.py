@@ -53,6 +53,19 @@ def test_a_window_with_a_slow_disk_is_not_shortened(tmp_path: Path) -> None:
     assert any("a disk is slow in it" in text for text in notes)
 
 
+def test_a_plan_whose_windows_end_too_soon_to_recover_says_so(tmp_path: Path) -> None:
+    """Beforehand: after hours of runs it would be the first time that it is said."""
+    # The window of 7 s has 2.5 s behind the slow disk in its middle.
+    plan = planned(tmp_path, "node-1=10%,2s")
+    texts = [note.text for note in plan.notes]
+    (text,) = [text for text in texts if "window of insert ends" in text]
+    assert (
+        "ends 2.50 s after the slow disk. To see the load recover it takes 6 s" in text
+    )
+    early = planned(tmp_path, "node-1=stall,800ms@100ms")
+    assert not [note for note in early.notes if "after the slow disk" in note.text]
+
+
 def test_what_is_no_slow_disk_is_a_mistake_with_its_text(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         planned(tmp_path, "node-1=1x,2s")
