@@ -93,6 +93,7 @@ def test_what_was_cut_is_named_and_passed_over(
 ) -> None:
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
+    sound_plan = store.load(sound).plan
     for left in cut(folder, file):
         if file.endswith(".csv") and (folder / file).read_bytes().endswith(b"\n"):
             continue  # a shorter table: it is on the disk before the record that makes it count
@@ -110,7 +111,7 @@ def test_what_was_cut_is_named_and_passed_over(
         assert store.load(folder).plan.notes == (note,), (
             "named once, however often it is read"
         )
-        campaign_writing.save_plan(folder, store.load(sound).plan)
+        campaign_writing.save_plan(folder, sound_plan)
 
 
 def test_a_campaign_without_a_whole_plan_is_refused_by_name(
@@ -224,6 +225,7 @@ def test_a_table_with_a_hole_is_named_and_passed_over(
     shutil.copytree(sound, folder)
     file = folder / RUN / "intervals.csv"
     whole, noted = file.read_bytes(), list[Note]()
+    sound_plan = store.load(sound).plan
     for begin in range(0, len(whole) - 60, len(whole) // 16):
         for length in (17, 43):
             for filler in (b"", b"\0" * length):
@@ -231,7 +233,7 @@ def test_a_table_with_a_hole_is_named_and_passed_over(
                 notes = store.load(folder).plan.notes
                 if not notes or not noted:  # without the table all are judged alike
                     assert command.judged(folder)[1].decisions
-                    campaign_writing.save_plan(folder, store.load(sound).plan)
+                    campaign_writing.save_plan(folder, sound_plan)
                 noted += notes
     assert all(one.text.startswith(f"left out: {RUN}/intervals.csv ") for one in noted)
     assert len(noted) > 48, "of 64; digits that a number has lost cannot be seen"
