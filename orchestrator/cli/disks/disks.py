@@ -83,10 +83,10 @@ def up(
 def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | None]:
     """The tier of that name, and the bytes of its disk as it is sold. UsageError if it is no
     emulated one."""
-    from orchestrator.planning import profiles, project_files
+    from orchestrator.planning import named_tiers, profiles
 
     # Any scale will do: only a profile's cluster depends on it, and this is a disk alone.
-    tier, bought_bytes = project_files.tier(
+    tier, bought_bytes = named_tiers.tier(
         app.root, name, changes, profiles.ANY_SCALE, app.disk_kinds()
     )
     if not isinstance(tier.disk, Emulated):

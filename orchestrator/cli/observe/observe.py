@@ -22,7 +22,7 @@ from orchestrator.cli.prepare import init
 from orchestrator.databases.existing import declaration
 from orchestrator.errors import NotWrittenError, UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import project_files
+from orchestrator.planning import named_tiers, project_files
 from orchestrator.report.blocks import Document
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observation_results
@@ -166,7 +166,7 @@ def _source_limits(app: App, options: Read) -> Limits | None:
     """The limits of each observed device, if a row of the catalog is named for it."""
     if not options.source:
         return None
-    tier, _holds_bytes = project_files.bought(app.root, options.source)
+    tier, _holds_bytes = named_tiers.bought(app.root, options.source)
     # --source has the limits of each device; a row with a count has those of a whole stripe.
     if options.striped and tier.count > 1:
         raise UsageError(

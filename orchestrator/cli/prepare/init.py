@@ -68,7 +68,7 @@ def init(
     campaign: str | None = None,
 ) -> None:
     """Writes a first profile, workload or campaign, with comments that explain its keys."""
-    from orchestrator.planning import project_files
+    from orchestrator.planning import named_tiers
 
     _check_names((name, workload, campaign))
     if name is None:
@@ -81,7 +81,7 @@ def init(
     texts: dict[Path, str] = {}
     if options.tier is not None:
         # `-o name` of an answer has keys behind the row: `aws/gp3:size=1TiB,iops=6000`.
-        row, keys_of_row = project_files.row_and_changes(options.tier)
+        row, keys_of_row = named_tiers.row_and_changes(options.tier)
         options = replace(options, tier=row)
         changes = [*keys_of_row, *(changes or ())]
     if name is not None:
@@ -195,7 +195,7 @@ def _profile(
     """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
     machine, as those shipped are. UsageError with every mistake."""
     from orchestrator.keys.tier_keys import NUMBER
-    from orchestrator.planning import profiles, project_files
+    from orchestrator.planning import named_tiers, profiles, project_files
     from orchestrator.tier import Emulated
 
     _check_one_disk(wanted)
@@ -208,7 +208,7 @@ def _profile(
         name=name,
         wanted=wanted,
         number=NUMBER,
-        given=project_files.keys_and_values(changes),
+        given=named_tiers.keys_and_values(changes),
         servers=addresses.read(wanted.hosts).servers,
         cluster=cluster,
         of_cluster=clusters.get(cluster, ""),

@@ -2,7 +2,7 @@
 
 from orchestrator.analysis.results import RunData
 from orchestrator.errors import UsageError
-from orchestrator.planning import project_files
+from orchestrator.planning import named_tiers
 from orchestrator.tier import LOG_DISK_SIGN
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tier_catalog.catalog import Catalog
@@ -32,8 +32,8 @@ def _obstacle(catalog: Catalog, row: str) -> str:
     """Why no class gives them; empty if one does."""
     if LOG_DISK_SIGN in row:
         return "a node has one volume of a StorageClass, and no second one for its log"
-    name, changes = project_files.row_and_keys(row)
-    keys = project_files.keys_and_values(changes)
+    name, changes = named_tiers.row_and_keys(row)
+    keys = named_tiers.keys_and_values(changes)
     if keys.get("count", "1") != "1":
         return "a node has one volume of a StorageClass, so nothing is striped"
     full_name, kind, _ = catalog.find(name)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results
-from orchestrator.planning.project_files import row_and_changes
+from orchestrator.planning.named_tiers import row_and_changes
 from orchestrator.report.sections import method
 
 # These options of the earlier command are replaced: the next one measures other tiers.

@@ -15,7 +15,7 @@ from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_machines
 from orchestrator.keys import yaml_text
 from orchestrator.model import ClusterSpec, Objective
-from orchestrator.planning import project_files, virtual_machines
+from orchestrator.planning import named_tiers, project_files, virtual_machines
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog import candidates
 from orchestrator.tier_catalog.effective import through
@@ -172,7 +172,7 @@ class Offers:
     def _bought(self, place: DiskOnMachine) -> Tier:
         """The tier of a row on that machine. UsageError if it is not sold so."""
         if place not in self._tiers:
-            tier, _ = project_files.bought(self._root, place.disk, place.machine)
+            tier, _ = named_tiers.bought(self._root, place.disk, place.machine)
             self._tiers[place] = replace(tier, name=place.disk)
         return self._tiers[place]
 

@@ -6,21 +6,20 @@ a script (scripts/run.sh), and run as the container's own user."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Any, Unpack
+from pathlib import Path
+from typing import IO, Unpack
 
-from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
+from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import (
-    Api,
     Refused,
     Thing,
     cluster_errors,
 )
+from orchestrator.platforms.kubernetes.guest import Guest, log_of
 from orchestrator.platforms.kubernetes.port_forward import PortForward
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.powers import Completed, ContainerLimits, ContainerSpec, How, Machine
@@ -29,8 +28,6 @@ from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
 _ENDED_BY_TIMEOUT = (124, 137)  # codes of timeout(1): by its TERM, by its KILL
-# A kubelet keeps 10 MiB of each file, unless it is told otherwise.
-_LOG_BYTES = 64 * 2**20
 _GRACE_S = 15.0  # time after the limit: for its KILL, and for the answer
 _KILLED_S = 30.0
 _SILENCE_S = 90.0  # longer than what is waited for beside a disk
@@ -189,7 +186,7 @@ class Pod:
             evidence=output.tail(),
         )
 
-    def add(self, spec: ContainerSpec) -> "Guest":
+    def add(self, spec: ContainerSpec) -> Guest:
         """Adds a container that is in its network. One at a time."""
         with cluster_errors(f"starting {spec.name}"):
             # Ephemeral containers are never removed from a pod: each has a name of its own.
@@ -323,63 +320,7 @@ class Pod:
         # The machine of a lost pod would be waited for.
         if self._is_lost:
             return ""
-        return _log(self._api, self.path, trouble.MAIN, tail)
-
-
-@dataclass
-class Guest:
-    """A container that was added to the pod at `path`, for one command."""
-
-    name: str
-    path: str
-    api: Api
-
-    def exit_code(self) -> int | None:
-        """The exit code; None while the command runs.
-
-        NodeError if its pod has ended, UnavailableError if its image cannot be had.
-        """
-        with cluster_errors(f"looking at {self.name}"):
-            pod = self.api.get(self.path)
-        ended = self._state_in(pod).get("terminated")
-        if ended:
-            return int(ended["exitCode"])
-        if "running" not in trouble.main_state(pod):
-            raise NodeError(
-                f"{self.name} is in a pod that does not run: {trouble.in_words(pod)}"
-            )
-        problem = trouble.of_pod(pod, ())
-        if problem and not problem.lasting_s:
-            raise UnavailableError(
-                f"{self.name} does not start: {problem.text}", problem.advice
-            )
-        return None
-
-    def _state_in(self, pod: Thing) -> Thing:
-        """Its own state, as the pod has it; empty if that does not know it yet."""
-        for status in pod["status"].get("ephemeralContainerStatuses") or []:
-            if status["name"] == self.name:
-                return status.get("state") or {}
-        return {}
-
-    def logs(self, tail: int | None = None) -> str:
-        return _log(self.api, self.path, self.name, tail)
-
-
-def _log(api: Api, path: str, container: str, tail: int | None) -> str:
-    """The log of a container of a pod; "" if it has not begun yet, or is gone."""
-    query: dict[str, Any] = {"container": container, "limitBytes": _LOG_BYTES}
-    if tail:
-        query["tailLines"] = tail
-    pod = PurePosixPath(path).name
-    with cluster_errors(f"reading the log of {container} of {pod}"):
-        try:
-            return api.text(f"{path}/log", **query)
-        except Refused as error:
-            # 400: its container has not begun. 404: the pod is gone.
-            if error.status in (400, 404):
-                return ""
-            raise
+        return log_of(self._api, self.path, trouble.MAIN, tail)
 
 
 def _environment(env: Mapping[str, str]) -> bytes:

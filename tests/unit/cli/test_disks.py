@@ -11,7 +11,7 @@ from orchestrator.cli.disks import disks, standing_disks
 from orchestrator.cli.measure import campaign
 from orchestrator.errors import EXIT_UNAVAILABLE, EXIT_USAGE, RunError, UsageError
 from orchestrator.parts import Disks
-from orchestrator.planning import project_files
+from orchestrator.planning import named_tiers
 from orchestrator.powers import World
 from orchestrator.system import host, machine_caches
 from orchestrator.tier import Burst, Gate, Tier
@@ -73,7 +73,7 @@ def test_a_row_or_a_profile_with_other_keys(
     start_pct: float | None,
 ) -> None:
     named = str(ROOT / name) if name.endswith(".yaml") else name
-    tier, size_bytes = project_files.tier(ROOT, named, changes, "laptop")
+    tier, size_bytes = named_tiers.tier(ROOT, named, changes, "laptop")
     assert (tier.limits.iops, size_bytes) == (iops, size_gib and size_gib * 2**30)
     assert (tier.limits.burst and tier.limits.burst.start_pct) == start_pct
 
@@ -89,7 +89,7 @@ def test_a_row_or_a_profile_with_other_keys(
 )
 def test_keys_are_refused_as_in_a_profile(changes: list[str], words: str) -> None:
     with pytest.raises(UsageError) as refused:
-        project_files.tier(ROOT, "azure/P15", changes, "laptop")
+        named_tiers.tier(ROOT, "azure/P15", changes, "laptop")
     assert words in f"{refused.value.what} {refused.value.mistakes}"
 
 

@@ -29,7 +29,7 @@ from orchestrator.errors import (
 )
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
-from orchestrator.planning import project_files
+from orchestrator.planning import named_tiers
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
@@ -745,7 +745,7 @@ def test_all_forms_and_the_list_give_the_same_answer(
     assert tierbench(an_app(tmp_path), *words, "-o", "name") == EXIT_DONE
     (name,) = capfd.readouterr().out.splitlines()
     assert row_in_words(name) in what
-    assert project_files.bought(ROOT, name)[1], "it is a row of the catalog"
+    assert named_tiers.bought(ROOT, name)[1], "it is a row of the catalog"
     listing = ("history", "--results", str(tmp_path), "-o", "json")
     assert tierbench(an_app(tmp_path), *listing) == EXIT_DONE
     entries = json.loads(capfd.readouterr().out)

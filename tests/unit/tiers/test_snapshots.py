@@ -24,6 +24,7 @@ from orchestrator.tier import NodeDisks, Snapshots, Tier
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common.real import (
     node_places,
+    quiet_disks,
     real_disk,
     restoring,
     snapshots,
@@ -377,7 +378,7 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
             return IDLE.format(next(counts, 10_010), next(in_flight, 0))
 
     world.platform._machine = Busy(root)  # type: ignore[attr-defined]
-    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
+    facts = quiet_disks.after_copying(["sdb"], [root / "disk"], world)
     assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 4.0), (
         "the fourth second is calm"
     )
@@ -400,7 +401,7 @@ def test_a_disk_rests_that_is_asked_for_at_most_twenty_a_second(
             return IDLE.format(next(read), 0)
 
     world.platform._machine = Calm(root)  # type: ignore[attr-defined]
-    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
+    facts = quiet_disks.after_copying(["sdb"], [root / "disk"], world)
     assert (facts["quiet"], facts["quiet_wait_s"]) == (True, waited_s)
 
 
@@ -409,13 +410,13 @@ def test_a_disk_that_never_rests_is_said_not_to(
     root: Path, world: World, in_flight: int
 ) -> None:
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
-    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
+    facts = quiet_disks.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
     if in_flight:
         assert facts["quiet_wait_s"] == 121.0, "a second, and then two minutes"
     assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
     (root / "proc/diskstats").write_text("")
-    assert restoring.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
+    assert quiet_disks.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
 
 
 # ------------------------------------------------------------------ left behind

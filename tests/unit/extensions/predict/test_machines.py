@@ -12,7 +12,7 @@ from orchestrator.extensions.predict.machines import MachinesToBuy
 from orchestrator.extensions.predict.offers import Offers, one_of_alike
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.model import Objective, Record
-from orchestrator.planning import project_files
+from orchestrator.planning import named_tiers, project_files
 from orchestrator.tier import Price
 from tests import ROOT
 from tests.campaigns import build_campaign
@@ -87,7 +87,7 @@ def test_a_disk_that_no_machine_holds_back_is_tried_on_the_cheapest() -> None:
 
 def test_the_price_that_the_profile_has_of_its_machine_is_that_of_the_run() -> None:
     (prediction, *_) = offers(at_our_price).search(["azure/P15"])
-    tier, _ = project_files.bought(ROOT, "azure/P15", D8S)
+    tier, _ = named_tiers.bought(ROOT, "azure/P15", D8S)
     assert tier.price is not None and prediction.monthly_cost is not None
     assert prediction.monthly_cost == pytest.approx(tier.price.monthly + 1.0, abs=0.01)
 

@@ -27,7 +27,7 @@ from orchestrator.extensions.predict import answer, next_commands, offers
 from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.model import Objective, Record
-from orchestrator.planning import profiles, project_files
+from orchestrator.planning import named_tiers, profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
@@ -133,7 +133,7 @@ def test_the_command_that_measures_a_layout_writes_a_profile_of_it(
     by_name = Path("profiles/by-name.yaml").read_text()
     assert by_name == text.replace("advised-1", "by-name")
     read, _ = project_files.read(tmp_path, ["advised-1"], [], "laptop")
-    expected, _ = project_files.bought(tmp_path, tier, read[0].cluster.vm)
+    expected, _ = named_tiers.bought(tmp_path, tier, read[0].cluster.vm)
     assert read[0].tier.wal is not None and expected.wal is not None
     assert read[0].tier.wal.limits == expected.wal.limits
     assert read[0].tier.price == expected.price
@@ -427,7 +427,7 @@ def test_the_price_holds_the_machine_that_the_catalog_has(
     alone, two, other = json.loads(capfd.readouterr().out)["predictions"]
     catalog = project_files.catalog(ROOT)
     (row,) = catalog.vm("azure/Standard_D8s_v5").prices
-    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    tier, _ = named_tiers.tier(ROOT, "azure/P15", [], ANY_SCALE)
     assert tier.price is not None
     machine, disk = prices.monthly(row) or 0.0, tier.price.monthly
     assert alone["machine"] == two["machine"] == "azure/Standard_D8s_v5"
@@ -448,7 +448,7 @@ def test_most_points_can_be_bought() -> None:
     for point in points(250 * 2**30):
         row, _, keys = point.partition(":")
         try:
-            project_files.tier(
+            named_tiers.tier(
                 ROOT, row, [key for key in keys.split(",") if key], ANY_SCALE
             )
         except UsageError:
@@ -564,7 +564,7 @@ def test_the_size_of_the_disk_is_asked_for_where_nobody_said_it(
 def test_candidates_hold_the_profiles_disk_and_never_the_data_of_a_small_scale() -> (
     None
 ):
-    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    tier, _ = named_tiers.tier(ROOT, "azure/P15", [], ANY_SCALE)
     assert tier.origin.size_bytes == 256 * 2**30
     of_two = replace(tier, count=2)
     assert offers._bytes_of_its_disk(of_two) == 512 * 2**30

@@ -1,0 +1,134 @@
+"""Texts that name a tier, as commands take them → the tier.
+
+`azure/P15` is a row of the catalog, `azure/premium-v2:size=1TiB,iops=5000` a row with its keys, and
+`azure/P15+wal=azure/P4` has a second disk for the log. A profile is named by its name or its file.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import UsageError
+from orchestrator.keys import schema, yaml_text
+from orchestrator.planning import profiles as profile_files
+from orchestrator.planning import project_files, virtual_machines
+from orchestrator.planning.named_files import find, names
+from orchestrator.tier import LOG_DISK_SIGN, Tier
+
+
+def tier(
+    root: Path,
+    name: str,
+    changes: Sequence[str],
+    scale: str,
+    mechanisms: schema.Kinds = schema.KINDS,
+    vm: str | None = None,
+) -> tuple[Tier, int | None]:
+    """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the
+    `vm`, and the bytes that such a disk has (None: unknown).
+
+    `changes`: `key=value` of the profile's `tier`, with values as in a file. UsageError
+    with every mistake.
+    """
+    changed = _read_changes(changes)
+    is_file = name.endswith((".yaml", ".yml"))
+    if is_file or name in names(root / "profiles"):
+        # Says by itself what is wrong with the name.
+        find(root / "profiles", "profile", name)
+        profiles, _ = project_files.read(
+            root, [name], [], scale, mechanisms, tier_changes=changed
+        )
+        return profiles[0].tier, None
+    rows = project_files.catalog(root)
+    row = profile_files.read_row(name, changed, rows, mechanisms)
+    return virtual_machines.on_vm(row, vm, rows), row.size_bytes
+
+
+def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """Keys of a tier, with values as in a file."""
+    lines: list[str] = []
+    for key, value in keys_and_values(changes).items():
+        lines.append(f"{key}: {value}")
+    if not lines:
+        return {}
+    return yaml_text.parse("options", "\n".join(lines))
+
+
+def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
+    """The tier of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and its disks'
+    bytes.
+
+    `azure/P15+wal=azure/P4` has a second disk on each node for its log alone. The bytes are those
+    of all disks of the data together, None if unknown. UsageError as `tier` raises it.
+    """
+    data, plus, log = text.partition(LOG_DISK_SIGN)
+    if not data or (plus and not log):
+        raise UsageError(
+            f"{text!r} names no disk for its data or its log",
+            advice=f"for example azure/P15, or azure/P15{LOG_DISK_SIGN}azure/P4",
+        )
+    chosen, size_bytes = _bought_row(root, data, vm)
+    if plus:
+        log_tier, _ = _bought_row(root, log, vm)
+        chosen = profile_files.with_log_beside(
+            chosen, log_tier, f"{text}: wal", project_files.catalog(root)
+        )
+    if size_bytes is None:
+        return chosen, None
+    return chosen, size_bytes * chosen.count
+
+
+def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None]:
+    row, changes = row_and_keys(text)
+    return tier(root, row, changes, profile_files.ANY_SCALE, vm=vm)
+
+
+def row_and_keys(text: str) -> tuple[str, list[str]]:
+    """`azure/premium-v2:size=64GiB,iops=3000` → the row, and `key=value` of each key."""
+    row, _, keys = text.partition(":")
+    return row, [key for key in keys.split(",") if key]
+
+
+def row_and_changes(text: str) -> tuple[str, list[str]]:
+    """The same with a second disk for the log: `azure/P15+wal=azure/P4` → the row, and the key
+    `wal=azure/P4`, as a profile has it."""
+    data, _, log = text.partition(LOG_DISK_SIGN)
+    row, changes = row_and_keys(data)
+    if log:
+        changes.append(_log_key(log))
+    return row, changes
+
+
+def _log_key(text: str) -> str:
+    """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
+    row, keys = row_and_keys(text)
+    if not keys:
+        return f"wal={row}"
+    pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
+    return f"wal={{{', '.join(pairs)}}}"
+
+
+def keys_and_values(changes: Sequence[str]) -> dict[str, str]:
+    """Key → value of each change. UsageError if one is none, or if a key stands twice."""
+    values: dict[str, str] = {}
+    for change in changes:
+        key, value = key_and_value(change)
+        if key in values:
+            raise UsageError(
+                f"the key {key!r} stands twice: {values[key]} and {value}",
+                advice="give each key once",
+            )
+        values[key] = value
+    return values
+
+
+def key_and_value(change: str) -> tuple[str, str]:
+    """`key=value` of a profile's tier. UsageError if it is none."""
+    key, equals, value = change.partition("=")
+    if not (equals and key and value):
+        raise UsageError(
+            f"{change!r} is not key=value",
+            advice="for example `burst=full`; several values of an option are joined by "
+            "commas",
+        )
+    return key, value
