@@ -125,7 +125,9 @@ def test_no_tick_asks_the_cluster(
         ) as readings:
             while readings.ticks < 3:
                 SystemClock().sleep(0.01)
-        assert asked(cluster) == [] and "lost: no machine ''" in str(readings.misses)
+        assert asked(cluster) == [] and "lost: the machine '' is not known" in str(
+            readings.misses
+        )
         assert any(sample.node == "host" for sample in readings.samples())
 
 
