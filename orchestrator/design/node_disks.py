@@ -159,9 +159,11 @@ def count(tier: Tier) -> int:
 
 
 def gated(tier: Tier) -> int:
-    """How many disks a gate measures on a machine."""
+    """How many disks a gate measures on a machine, two at once as another one."""
     # Disks that are made are alike: one of the data is checked, and one of the WAL.
     if is_made_for_logs(tier):
+        if tier.machine is not None:
+            return 3
         return 2
     return max(1, count(tier))
 

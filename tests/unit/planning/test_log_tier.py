@@ -10,7 +10,7 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.design import purchase_prices, used_profiles
+from orchestrator.design import node_disks, purchase_prices, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
@@ -206,6 +206,8 @@ def test_both_emulated_disks_share_what_their_machine_lets_through() -> None:
     # Its IOPS are enough for both, so nothing holds those.
     assert tier.machine.limits == Limits(bytes_per_s=290_000_000)
     (told,) = tier.origin.vm_caps
+    # The check reads from each by itself, and then from both at once.
+    assert node_disks.gated(tier) == 3
     # The data's disk alone is far from the machine's limit, so that is not said of it.
     assert told.limit is None
     assert told.text.startswith("data's and WAL's disk together, throughput: ")
