@@ -19,6 +19,7 @@ _BAND = 6
 _LIMITS = {
     "IOPS cap": "#882255",
     "bandwidth cap": "#DDCC77",
+    "machine's cap on disks": "#44AA99",
     "disk limits, counted": "#CC6677",
     "node CPU": "#332288",
 }

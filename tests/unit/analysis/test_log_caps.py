@@ -9,10 +9,16 @@ import pytest
 
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
-from orchestrator.analysis.telemetry.use import disk_cap_use
+from orchestrator.analysis.telemetry.use import (
+    disk_accounts,
+    disk_cap_use,
+    disk_seconds,
+    second_by_second,
+)
 from orchestrator.analysis.telemetry.use.node_values import CapUse, of_figures
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
+from orchestrator.report.sections import over_time_charts
 from orchestrator.tier import Limits, MachineLimits, VmCap
 from tests.campaign_tables import rates_of
 from tests.campaigns import build_campaign
@@ -158,3 +164,23 @@ def test_of_several_nodes_the_one_whose_machine_is_full_is_judged() -> None:
     limit = bottlenecks.bottleneck([judged], None)
     assert limit is not None
     assert (limit.node, limit.verdict) == ("n2", "vm_cap")
+
+
+@pytest.mark.parametrize(
+    ("wal_writes", "limit"), [(250.0, "machine's cap on disks"), (150.0, None)]
+)
+def test_each_second_at_the_machine_s_cap_is_drawn_so(
+    wal_writes: float, limit: str | None
+) -> None:
+    (run,) = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    ).runs
+    tier = replace(DATA, machine=MACHINE)
+    record = replace(run.record, profile=replace(run.record.profile, tier=tier))
+    rates = both_sampled(150.0, wal_writes)
+    disk = disk_seconds.of_node(record, rates, NODE)
+    account = disk_accounts.of_node(rates, NODE.name)
+    limits = second_by_second.at_limits(record, rates, NODE, disk, account)
+    assert [limits.get(float(second)) for second in range(1, 11)] == [limit] * 10
+    strip = pd.DataFrame({"tier": ["x"], "limit": [limit or "node CPU"]})
+    assert over_time_charts.colours_of_limits(strip), "each has a colour"

@@ -204,9 +204,10 @@ def at_limits(
     disk: DiskSeconds,
     account: CountedSeconds,
 ) -> dict[float, str]:
-    """End of each second in which something of the node was at its limit → what it was: a cap of
-    its disk (within 5 %), else its CPU, else what the disk counts of limits below which the second
-    as a whole was.
+    """End of each second in which something of the node was at its limit → what it was.
+
+    It is a cap of its disk (within 5 %), else that of its machine on the disks of data and log,
+    else its CPU, else what the disk counts of limits below which the second as a whole was.
 
     `disk`: of `disk_seconds.of_node`. `account`: of `disk_accounts.of_node`; where it counts that
     next to nothing was held back, a second at a cap asked for just that rate.
@@ -220,7 +221,17 @@ def at_limits(
         is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
     # Caps come after the CPU and overwrite it: a cap is what a buyer of disks asks about.
-    return {**limits, **_at_caps(disk, account)}
+    both = _both_disks(record, rates, node)
+    at_machine = dict.fromkeys(_at_caps(both, account), BY_MACHINE)
+    return {**limits, **at_machine, **_at_caps(disk, account)}
+
+
+def _both_disks(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSeconds:
+    """The disks of data and log together; empty where no machine's limit is known of them."""
+    tier = record.profile.tier
+    if tier.machine is None or not node.wal_device:
+        return disk_seconds.demand(tier, {}, node.name)
+    return disk_seconds.both_disks(tier, tier.machine, rates, node.name)
 
 
 def _at_caps(disk: DiskSeconds, account: CountedSeconds) -> dict[float, str]:
@@ -234,6 +245,7 @@ def _at_caps(disk: DiskSeconds, account: CountedSeconds) -> dict[float, str]:
 
 
 BY_ACCOUNT = "disk limits, counted"
+BY_MACHINE = "machine's cap on disks"
 _CAP_TITLES: Mapping[node_values.CapName, str] = {
     "iops": "IOPS cap",
     "bandwidth": "bandwidth cap",
