@@ -11,8 +11,10 @@ from typing import Literal, Self
 
 from orchestrator import metrics
 from orchestrator.analysis import metric_values, results
+from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.design import slow_disks
 from orchestrator.model import Record
 from orchestrator.units import format_number, listed
 
@@ -63,6 +65,22 @@ def not_served(record: Record) -> tuple[float, float] | None:
     return None
 
 
+def only_with_slow_disk(record: Record) -> bool:
+    """Whether a disk was slow in the window, and the rate served before, as far as is known."""
+    load = record.workload
+    slow = slow_disks.slow_time(load.slow, load.measure_s)
+    if slow is None:
+        return False
+    rate_per_s = load.options.get("arrival_rate")
+    before_per_s = metric_values.value_of(record, "throughput_per_s", slowed.BEFORE)
+    if not rate_per_s or before_per_s is None:
+        return True
+    due = float(rate_per_s) * slow.begin_s
+    owed = due - before_per_s * slow.begin_s
+    by_chance = CHANCE * math.sqrt(due)
+    return owed <= max(BEHIND * due, by_chance, PER_THREAD * load.threads)
+
+
 def at_a_rate(record: Record) -> bool:
     """Whether transactions were due at a rate of their own, whatever the tier did."""
     return load_and_sessions.has_pace(record.workload) and not record.workload.thinks
@@ -94,7 +112,7 @@ class Overload:
     """The tiers that do not serve the rate of a workload in open loop (`asked`).
 
     It is proven, or without proof: in some runs, in the only one, or with this machine as the
-    limit. `slow_disk`: a disk was slow in the windows, so they might serve the rate without.
+    limit. `slow_disk`: those that are overloaded served the rate before a disk was slow.
     """
 
     asked: bool = False
@@ -162,8 +180,13 @@ def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:
         asked=True,
         always=_in_state(states, "overloaded"),
         unproven=_in_state(states, "at times"),
-        slow_disk=any(record.workload.slow for record in records),
+        slow_disk=_is_by_slow_disk(records),
     )
+
+
+def _is_by_slow_disk(records: Sequence[Record]) -> bool:
+    behind = [record for record in records if overloaded(record)]
+    return bool(behind) and all(only_with_slow_disk(record) for record in behind)
 
 
 def _in_state(states: Mapping[str, State], word: State) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator import units
+from orchestrator.analysis import overload
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_sureness import level, lost_in_words
@@ -17,6 +18,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.answers.untested_words import is_untested
 from orchestrator.design import purchase_prices
+from orchestrator.model import Record
 
 
 def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
@@ -46,9 +48,12 @@ _NEXT = "To learn which disk to buy, measure another beside it: `tierbench compa
 
 
 def _overload(asked: Asked) -> Iterator[str]:
-    is_slow = any(load.slow for load in asked.campaign.plan.workloads)
+    behind: list[Record] = []
+    for run in asked.campaign.done:
+        if overload.overloaded(run.record):
+            behind.append(run.record)
     circumstance = ""
-    if is_slow:
+    if behind and all(overload.only_with_slow_disk(record) for record in behind):
         circumstance = " with a slow disk"
     for doubt in asked.verdict.doubts:
         if doubt.kind == "overload":

@@ -26,7 +26,7 @@ class _Pace:
     """What set the pace of a load that the database did not keep up with.
 
     `served_per_s`: the throughput that was reached, if it was measured; None of a load that
-    thinks, which asks for no rate. `slow_disk`: a disk was slow in the window.
+    thinks, which asks for no rate. `slow_disk`: it was kept until a disk was slow.
     """
 
     thinks: bool
@@ -42,7 +42,7 @@ class _Pace:
 
     @property
     def advice(self) -> str:
-        # With all disks as declared it may keep up well.
+        # With all disks as declared it kept up.
         if self.slow_disk:
             return (
                 "measure for longer after the slow disk, or compare throughput instead"
@@ -64,7 +64,9 @@ def _pace(record: Record) -> _Pace:
     served_per_s = None
     if not load.thinks:
         served_per_s = metric_values.value_of(record, "throughput_per_s")
-    return _Pace(load.thinks, served_per_s, slow_disk=bool(load.slow))
+    return _Pace(
+        load.thinks, served_per_s, slow_disk=overload.only_with_slow_disk(record)
+    )
 
 
 def overloaded(run: RunData, _: Totals) -> Doubts:

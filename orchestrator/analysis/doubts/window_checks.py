@@ -37,6 +37,9 @@ def _recovery(record: Record) -> Doubts:
     slow = slow_disks.slow_time(load.slow, load.measure_s)
     if slow is None or metric_values.value_of(record, "recovery_s") is not None:
         return
+    # The note on the pace says that the queue grew before: there is nothing to recover to.
+    if overload.overloaded(record) and not overload.only_with_slow_disk(record):
+        return
     before_per_s = metric_values.value_of(record, "throughput_per_s", slowed.BEFORE)
     after_s = load.measure_s - slow.end_s
     if not before_per_s:

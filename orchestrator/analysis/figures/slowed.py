@@ -111,6 +111,10 @@ def _against_what_fell_due(
     if fell_due:
         served = _throughput_per_s(meanwhile) * meanwhile.duration_s
         yield metrics.measured("slow_share_pct", 100 * served / fell_due)
+    # A queue that grew before a disk was slow has no usual latency to recover to.
+    served_before = _throughput_per_s(before) * before.duration_s
+    if served_before < before.fell_due * RECOVERED_PCT / 100:
+        return
     recovery_s = steps.until_as_fast(latency_s.percentile(USUAL_PCT))
     if recovery_s is not None:
         yield metrics.measured("recovery_s", recovery_s)

@@ -263,6 +263,41 @@ def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
     assert latency(campaign, "ultra", "throughput_per_s").overloaded == ()
 
 
+def with_a_slow_disk(served: dict[str, float], before: float) -> Results:
+    """1,000/s are asked for. `before`: transactions/s before the disk is slow."""
+    campaign = campaign_of({tier: (rate, 0.01) for tier, rate in served.items()})
+    runs: list[RunData] = []
+    for run in campaign.runs:
+        record = run.record
+        load = replace(record.workload, slow=SLOW)
+        figure = measured("throughput_per_s", before, slowed.BEFORE)
+        figures = (*record.measurements, figure)
+        record = replace(record, workload=load, measurements=figures)
+        runs.append(replace(run, record=record))
+    loads_of_plan = [replace(load, slow=SLOW) for load in campaign.plan.workloads]
+    plan = replace(campaign.plan, workloads=tuple(loads_of_plan))
+    return replace(campaign, plan=plan, runs=tuple(runs))
+
+
+def test_a_rate_that_was_not_served_before_a_disk_was_slow_is_no_slow_disk_s_doing() -> (
+    None
+):
+    verdict = judge(with_a_slow_disk({"premium": 800, "ultra": 1000}, before=800.0))
+    (found,) = verdict.decisions
+    assert "the only tier that serves the rate asked for." in found.reason
+    assert "with a slow disk" not in found.reason
+    for doubt in verdict.doubts:
+        if doubt.kind == "overload":
+            assert "with a slow disk" not in doubt.text
+            assert "`arrival_rate`" in doubt.advice
+    # Its queue has no usual latency to recover to, and the overload is told already.
+    recovering = {
+        doubt.run for doubt in verdict.doubts if doubt.kind == "not recovered"
+    }
+    overloaded = {doubt.run for doubt in verdict.doubts if doubt.kind == "overload"}
+    assert overloaded and not recovering & overloaded
+
+
 @pytest.mark.parametrize(
     ("premium", "ultra", "words"),
     [
@@ -280,15 +315,9 @@ def test_with_a_slow_disk_a_tier_is_not_called_overloaded_without_it(
     premium: float, ultra: float, words: str
 ) -> None:
     """Its queue may come from the slow disk alone: the rate may be served on other days."""
-    campaign = campaign_of({"premium": (premium, 0.01), "ultra": (ultra, 0.01)})
-    runs: list[RunData] = []
-    for run in campaign.runs:
-        load = replace(run.record.workload, slow=SLOW)
-        runs.append(replace(run, record=replace(run.record, workload=load)))
-    planned = tuple(replace(load, slow=SLOW) for load in campaign.plan.workloads)
-    plan = replace(campaign.plan, workloads=planned)
-    slow_campaign = replace(campaign, plan=plan, runs=tuple(runs))
-    verdict = judge(slow_campaign)
+    verdict = judge(
+        with_a_slow_disk({"premium": premium, "ultra": ultra}, before=1000.0)
+    )
     (found,) = verdict.decisions
     assert words in found.reason
     texts = [doubt.text for doubt in verdict.doubts if doubt.kind == "overload"]

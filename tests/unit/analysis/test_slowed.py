@@ -228,6 +228,14 @@ def test_at_a_rate_the_load_recovers_when_what_falls_due_is_as_fast_as_before() 
     assert values["recovery_s", "all"] == 9.6
 
 
+def test_at_a_rate_a_queue_that_grew_before_has_nothing_to_recover_to() -> None:
+    """Half of what falls due is served from the begin on: each waits longer than the last."""
+    table = due_at(lambda _: 10, lambda due_s: due_s - 100.0 + 0.1)
+    values = at_a_rate(table)
+    assert ("recovery_s", "all") not in values
+    assert ("slow_share_pct", "all") in values
+
+
 def test_at_a_rate_what_stays_slow_does_not_recover() -> None:
     slow_to_the_end = due_at(lambda _: 10, lambda due_s: 0.004 if due_s < 120 else 2.0)
     assert ("recovery_s", "all") not in at_a_rate(slow_to_the_end)
