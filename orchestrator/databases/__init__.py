@@ -109,8 +109,7 @@ def _no_stand_in(why: str, real_place: str) -> UnavailableError:
     return UnavailableError(
         f"on {real_place}, --db auto takes only YugabyteDB, and {why}",
         advice=(
-            "`tierbench doctor --db yugabytedb --profile …` gets the image and "
-            "runs the checklist, or says how to get it. --db postgresql "
-            "measures PostgreSQL instead"
+            "`tierbench doctor --db yugabytedb --profile …` runs the checklist. If it has "
+            "no image, it says how to get one. --db postgresql measures PostgreSQL instead"
         ),
     )

@@ -65,8 +65,8 @@ def _cost_unknown(limit: str, unpriced: str) -> UsageError:
         f"what the campaign costs cannot be held under {limit}, because no "
         f"price is known for {unpriced}",
         advice=(
-            "give `price` or a region in the profile's tier, and `vm_price` in "
-            "its cluster for its machines (docs/OPTIONS.md)"
+            "give `price` or a region in the profile's tier. For machines give `vm_price` "
+            "in its cluster (docs/OPTIONS.md)"
         ),
     )
 

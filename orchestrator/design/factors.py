@@ -313,8 +313,8 @@ def _share_or_rate(text: str, share_pct: float, rate: str) -> UsageError:
 
 def _neither_share_nor_rate(text: str) -> UsageError:
     return UsageError(
-        f"--latency-at {text!r} is neither a rate nor a share of the "
-        "slowest tier's capacity, above 0 and below 100 %",
+        f"--latency-at {text!r} is neither a rate nor a share of the slowest tier's "
+        "capacity (0 to 100 %)",
         advice="for example 70%, which is usual, or 120 for 120 transactions/s",
     )
 

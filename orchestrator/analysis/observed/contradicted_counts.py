@@ -70,8 +70,8 @@ def _contradiction(
     if _is_often(is_idle_counted):
         intervals = units.counted(int(is_idle_counted.sum()), "interval")
         return (
-            f"in {intervals} {name} did less than half of what --source lets through in the time "
-            f"that it counted above its limit of {cap.name}"
+            f"in {intervals} {name} counted time above its {cap.name} limit at less than half of "
+            "that of --source"
         )
     return ""
 

@@ -13,8 +13,8 @@ FLEXIBLE_SERVER_STORAGE = "flexible-server-storage"
 # Monitoring"). A flexible server's metrics are of minutes (Azure Database for PostgreSQL,
 # "Monitoring and metrics").
 _INSTEAD = {
-    RDS_STORAGE: "turn on RDS's Enhanced Monitoring at 1 s, and give an hour of its disk "
-    "metrics as a CSV",
+    RDS_STORAGE: "turn on RDS's Enhanced Monitoring at 1 s. Give an hour of its disk metrics as a "
+    "CSV",
     FLEXIBLE_SERVER_STORAGE: "a flexible server has no metrics of seconds: measure the "
     "candidates in a campaign",
 }

@@ -123,10 +123,10 @@ WorkloadName = Annotated[
     str | None, Argument(metavar="WORKLOAD", autocompletion=completion.workloads)
 ]
 PlatformOption = Annotated[
-    str | None, among("docker, kubernetes", "where containers run.")
+    str | None, among("docker, kubernetes", "where the containers run.")
 ]
 ScaleOption = Annotated[
-    str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")
+    str, among("smoke, laptop, rehearsal, study, study-20", "how large and how long.")
 ]
 NodesOption = Annotated[int | None, Option(min=1)]
 RepeatsOption = Annotated[int, Option("--repeats", min=1)]
@@ -134,11 +134,13 @@ MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=perce
 P99MarginOverTimeOption = Annotated[
     float | None, Option("--p99-margin", callback=percentage)
 ]
-_slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
+_slo = partial(Option, help='What must be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
-OnlyShowOption = Annotated[bool, Option(help="Shows what would go; removes nothing.")]
+OnlyShowOption = Annotated[
+    bool, Option(help="Show what would be removed; remove nothing.")
+]
 _ASPECTS = "code, image, machine, kernel, profile, workload"
-_GO_ON = among(_ASPECTS, "go on although it differs.", metavar="NAME")
+_GO_ON = among(_ASPECTS, "continue although this differs.", metavar="NAME")
 DespiteOption = Annotated[list[str] | None, _GO_ON]
 YesOption = Annotated[bool, Option("--yes", "-y")]
 ResultsOption = Annotated[Path, Option(file_okay=False)]
@@ -198,7 +200,7 @@ class Options(Measuring):
         str,
         among(
             completion.databases(parts.AUTO, *DATABASES),
-            "what the nodes run.",
+            "the database of the nodes.",
             "--db",
         ),
     ] = parts.AUTO
@@ -231,7 +233,7 @@ class Options(Measuring):
         str | None,
         among(
             "disk, network, commit",
-            "the same runs again without it.",
+            "repeat the runs without this stage.",
             metavar="STAGE,…",
         ),
     ] = None

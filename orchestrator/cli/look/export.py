@@ -30,7 +30,7 @@ def report(
     campaign: asked.CampaignArgument = "latest",
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Shows the newest campaign again (or the one named); writes nothing. Of CAMPAIGN/RUN it shows
+    """Shows the newest campaign again, or the one named; writes nothing. For CAMPAIGN/RUN it shows
     what was predicted from that run."""
     if _is_of_run(app, campaign, results):
         _show_of_run(app, campaign, results)

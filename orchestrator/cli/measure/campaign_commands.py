@@ -97,7 +97,7 @@ def resume(
     fail_if_worse: bool = False,
     accept_inconclusive: bool = False,
 ) -> None:
-    """Goes on with a campaign that was ended: makes its runs that have no finished record."""
+    """Goes on with a campaign that was ended: makes the runs that are missing."""
     from orchestrator.cli.measure.campaign import resume
     from orchestrator.cli.measure.on_end import require_confirmed
 

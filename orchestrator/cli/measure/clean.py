@@ -25,8 +25,8 @@ def clean(
     yes: YesOption = False,
     dry_run: OnlyShowOption = False,
 ) -> None:
-    """Removes leftovers on the platform and existing clusters, and kept data sets, after
-    asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
+    """Removes leftovers on the platform and existing clusters, and kept data sets, after asking.
+    Results and disks that are up stay. So does all that has no mark of this cache."""
     from orchestrator.cli.measure import platform_choice
     from orchestrator.run import other_caches
     from orchestrator.tiers.common.emulated import standing

@@ -22,9 +22,8 @@ from orchestrator.run.forecast import Cost, Forecast
 NEVER_CHECKED = (
     "images: `tierbench doctor` looks at them",
     (
-        "only a run can tell whether disks are as fast as their tiers "
-        "declare, and whether this machine limits the load. A disk check "
-        "measures the disks first"
+        "only a run tells whether disks are as fast as declared, and whether this machine "
+        "limits the load. A disk check measures the disks first"
     ),
 )
 

@@ -19,8 +19,8 @@ def setup(
     profile: asked.PlacingOption = None,
     db: str | None = None,
 ) -> None:
-    """Provides what a first campaign needs: Docker engine, base image, our images, with --db (hdfs)
-    that of a database too; and brings those to the registry of a platform elsewhere."""
+    """Prepares a first campaign: Docker engine, base image, our images; with --db hdfs also that of
+    HDFS. Of a platform elsewhere it brings the images to the registry."""
     from orchestrator.cli.measure import members, platform_choice
     from orchestrator.cli.prepare import provision
     from orchestrator.platforms import own_images
@@ -47,8 +47,8 @@ def show_doctor(
     profile: asked.PlacingOption = None,
     bundle: Path | None = None,
 ) -> None:
-    """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
-    its image does there; with --bundle, what a running YugabyteDB answers."""
+    """Says what this machine, or a platform elsewhere, offers and lacks. With --db yugabytedb it
+    runs the first-run checklist. With --bundle it stores what a running YugabyteDB answers."""
     from orchestrator.cli.measure import platform_choice
     from orchestrator.cli.prepare import doctor
 

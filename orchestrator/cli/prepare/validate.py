@@ -53,7 +53,7 @@ def schema(
 
 @takes(shown_as=forms.OR_JSON)
 def validate(app: App, files: list[Path]) -> None:
-    """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
+    """Checks files and shows each mistake with its line; exit 64 if there is one."""
     answers = []
     lines = []
     exit_code = EXIT_DONE

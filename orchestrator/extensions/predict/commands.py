@@ -87,7 +87,7 @@ def predict(
 def advise(
     app: App,
     run: RunArgument,
-    slo: Annotated[str, Option(help='To be reached, such as "p99 < 20 ms".')],
+    slo: Annotated[str, Option(help='What must be reached, such as "p99 < 20 ms".')],
     observed: Annotated[
         Path | None, Option(help="Has the load, of its busiest hour.")
     ] = None,

@@ -16,9 +16,9 @@ from orchestrator.histories.files.times import unix_s
 
 _FLEXIBLE_SERVER = "read_iops write_iops read_throughput write_throughput"
 _NOTHING_READ = (
-    "for machines ask Azure for Data Disk Read Operations/Sec and the "
-    f"metrics beside it, for flexible servers {_FLEXIBLE_SERVER}. Ask "
-    "CloudWatch for VolumeReadOps or ReadIOPS and those beside it"
+    "for machines ask Azure for Data Disk Read Operations/Sec and the metrics beside "
+    f"it. For flexible servers ask for {_FLEXIBLE_SERVER}. Ask CloudWatch for "
+    "VolumeReadOps or ReadIOPS and those beside it"
 )
 _ONE_NAME_EACH = (
     "give each its own name. With CloudWatch use the Label. With Azure "

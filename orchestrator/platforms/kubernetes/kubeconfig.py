@@ -54,10 +54,10 @@ def _no_cluster(error: Exception) -> UnavailableError:
     return UnavailableError(
         f"no Kubernetes cluster is configured here: {error}",
         advice=(
-            "set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
-            "clusters get-credentials`). Choose the context with `kubectl "
-            "config use-context`"
+            "set KUBECONFIG, or make ~/.kube/config as for kubectl. `az aks "
+            "get-credentials`, `aws eks update-kubeconfig` and `gcloud container clusters "
+            "get-credentials` write it. Choose the context with `kubectl config "
+            "use-context`"
         ),
     )
 

@@ -231,10 +231,10 @@ class ClusterImages:
 
     def ways_to_get(self, tag: str) -> str:
         return (
-            "push it to a registry that the cluster can reach (`docker tag "
-            f"{tag} REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set "
-            f"{own_images.REGISTRY_VARIABLE}=REGISTRY. Or import it on each "
-            "machine (`ctr -n k8s.io images import`)"
+            f"push it to a registry that the cluster can reach: `docker tag {tag} "
+            f"REGISTRY/{tag}`, `docker push REGISTRY/{tag}`. Then set "
+            f"{own_images.REGISTRY_VARIABLE}=REGISTRY. Or import it on each machine (`ctr "
+            "-n k8s.io images import`)"
         )
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:

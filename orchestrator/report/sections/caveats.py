@@ -28,6 +28,10 @@ _LABELS_OF_DOUBTS: Mapping[str, str] = {
     "rehearsal": "Rehearsal: nothing was measured",
     "published figures": "Published by others, not measured here",
     "gate drift": "Disk changed",
+    "no truth gate": "Disk not checked",
+    "old truth gate": "Disk check is old",
+    "gate not passed": "Disk check not passed",
+    "gate failed afterwards": "Disk check failed at the end",
     "no gate afterwards": "Disk not checked at the end",
 }
 _LABELS_OF_NOTES: Mapping[NoteKind, str] = {

@@ -101,7 +101,7 @@ def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
     ("iops", "over_share", "what"),
     [
         (3_000.0, 0.0, "all that --source lets through, and counted no time above"),
-        (300.0, 1.0, "less than half of what --source lets through in the time"),
+        (300.0, 1.0, "at less than half of that of --source"),
     ],
 )
 def test_a_count_that_readings_contradict_settles_nothing(

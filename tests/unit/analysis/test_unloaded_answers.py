@@ -245,8 +245,8 @@ def test_from_minutes_alone_no_disk_is_named_and_the_next_step_is_to_read_second
     [
         (
             managed_servers.RDS_STORAGE,
-            "turn on RDS's Enhanced Monitoring at 1 s, "
-            "and give an hour of its disk metrics as a CSV",
+            "turn on RDS's Enhanced Monitoring at 1 s. Give an hour of its disk metrics "
+            "as a CSV",
         ),
         (
             managed_servers.FLEXIBLE_SERVER_STORAGE,

@@ -99,7 +99,7 @@ def test_where_no_docker_is_a_dry_run_ends_well_and_says_what_only_a_run_can_tel
     text = text_of(capsys)
     assert "not checked connecting to unix:///nowhere/docker.sock" in text
     assert "problem" not in text
-    assert "only a run can tell whether disks are as fast as their tiers" in text
+    assert "only a run tells whether disks are as fast as declared" in text
 
 
 def test_each_machine_that_does_not_answer_is_named(

@@ -190,7 +190,7 @@ def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_ove
 ) -> None:
     clock = MadeUpClock(BEGIN_S)
     (miss,) = read(tmp_path, counting, clock, "sdx")
-    assert "knows no device 'sdx'" in miss and clock.now() == BEGIN_S
+    assert "does not know the device 'sdx'" in miss and clock.now() == BEGIN_S
     assert not observation_files.live(tmp_path)
 
 
@@ -207,7 +207,7 @@ def test_each_disk_of_a_node_is_read_by_itself() -> None:
         "db-1:9100 sde",
         "db-1:9100 sdf",
     ]
-    with pytest.raises(UsageError, match="which disk of db-1:9100"):
+    with pytest.raises(UsageError, match="the disk of db-1:9100"):
         list(of_disks([AN_EXPORTER], ""))
 
 

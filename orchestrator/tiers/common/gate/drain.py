@@ -133,7 +133,7 @@ def announcement(tier: Tier) -> str:
         if burst.bytes_per_s:
             peaks.append(format_quantity(burst.bytes_per_s, "bytes/s"))
     return (
-        f"the burst credit of {tier.title} is used up first. Each disk is "
-        f"loaded until it falls to its base rate, for {longest} at most if "
-        f"the load reaches the peak ({' and '.join(peaks)})"
+        f"the burst credit of {tier.title} is used up first. Each disk is loaded until it "
+        "falls to its base rate. If the load reaches the peak "
+        f"({' and '.join(peaks)}), this takes {longest} at most"
     )
