@@ -306,20 +306,25 @@ def _judged(
     figures: Sequence[_FigureOverDays],
     margin_pct: float,
     p99_margin_pct: float,
-) -> list[ProfileDelta]:
+) -> Iterator[ProfileDelta]:
     """The judged changes, in the order of `figures`."""
-    changes: dict[int, ProfileDelta] = {}
+
+    def judged_together(has_history: bool) -> Iterator[Delta]:
+        pairs: list[figure_pairs.Pair] = []
+        for figure in figures:
+            if figure.has_history == has_history:
+                pairs.append(figure.pair)
+        return iter(comparisons.deltas(before, pairs, margin_pct, p99_margin_pct))
+
     # Figures are corrected for their number. Those without history can prove nothing, and must not
     # make the others stricter.
-    for has_history in (True, False):
-        family = [
-            i for i, figure in enumerate(figures) if figure.has_history == has_history
-        ]
-        pairs = [figures[i].pair for i in family]
-        judged = comparisons.deltas(before, pairs, margin_pct, p99_margin_pct)
-        for i, delta in zip(family, judged, strict=True):
-            changes[i] = _with_history(figures[i], delta)
-    return [changes[i] for i in range(len(figures))]
+    with_history = judged_together(True)
+    without_history = judged_together(False)
+    for figure in figures:
+        if figure.has_history:
+            yield _with_history(figure, next(with_history))
+        else:
+            yield _with_history(figure, next(without_history))
 
 
 def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:

@@ -201,8 +201,23 @@ def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
         queues=_either(disks.queues, machine.queues),
         # This is the most: the disk is at its caps in other seconds than the machine is.
         more=min(1.0, disks.more + machine.more),
+        hours=_hours_of_either(worst.hours, disks.hours, machine.hours),
         empty_s=disks.empty_s,
     )
+
+
+def _hours_of_either(
+    worst: pd.DataFrame, disks: pd.DataFrame, machine: pd.DataFrame
+) -> pd.DataFrame:
+    """The hours of the worst, with the most of each in which the disk or its machine is at a cap.
+
+    All three have the columns of `OnDisk.hours`.
+    """
+    both = pd.concat([disks, machine])
+    upper = both.groupby("begin_s")["upper"].sum()
+    # They may be at their caps in other seconds of an hour, as of the whole time.
+    most = np.minimum(1.0, worst["begin_s"].map(upper))
+    return worst.assign(upper=most)
 
 
 def _either(share: Band, other: Band) -> Band:
