@@ -19,7 +19,7 @@ from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
 from orchestrator.model import Node, Workload
 from orchestrator.parts import ClientLoad, Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
-from orchestrator.run import window
+from orchestrator.run import window_followers
 from orchestrator.run.run_context import RunContext
 
 CHANGES = (1.25, 0.75)  # factors of the declared limit
@@ -55,11 +55,13 @@ def changing(
     if not levers:
         yield load
         return
-    follower = window.Follower(load.world.clock)
+    follower = window_followers.Follower(load.world.clock)
     changes = Changes(levers, workload, ended, follower, here.world.seed)
     # Limits are changed behind the window, and the load must go on for that long.
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
-    with window.followed(changes.follow, "confirm", follower, load.world) as telling:
+    with window_followers.followed(
+        changes.follow, "confirm", follower, load.world
+    ) as telling:
         yield replace(load, workload=longer, world=telling)
     here.draft.facts["confirm"] = changes.kept
 
@@ -254,7 +256,7 @@ class Changes:
     levers: Mapping[str, Lever]
     workload: Workload
     window_over: Callable[[], None]
-    follower: window.Follower
+    follower: window_followers.Follower
     seed: int = 0
     kept: list[dict[str, Any]] = field(default_factory=list)
 

@@ -9,7 +9,13 @@ from orchestrator.design import disk_matrix
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
-from orchestrator.run import confirming, recording, several_clients, window
+from orchestrator.run import (
+    confirming,
+    recording,
+    several_clients,
+    window,
+    window_questions,
+)
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.identity import identity_of
 from orchestrator.run.links import links_in_force
@@ -88,25 +94,26 @@ def _accompanied(
     window_over = partial(_note_database, here, cluster)
     with (
         window.clock_watched(here.world.clock, here.run, here.draft.doubts),
-        _disks_counted(here, disks, asked) as load,
+        _noting_disks(here, disks, asked) as load,
         confirming.changing(here, disks, nodes, load, window_over) as load,
         # The load gets only the nodes that stay: sessions on the lost one would fail.
         losing(here, load) as load,
         slowing(here, disks, load) as load,
-        window.statements_counted(here, cluster, load) as load,
-        window.waits_sampled(here, cluster, load) as load,
+        window_questions.statements_counted(here, cluster, load) as load,
+        window_questions.waits_sampled(here, cluster, load) as load,
     ):
         yield load
 
 
 @contextmanager
-def _disks_counted(
+def _noting_disks(
     here: RunContext, disks: Disks, load: ClientLoad
 ) -> Iterator[ClientLoad]:
     """What servers of ours count of the window goes to the facts "disks"."""
     served_disks = _served_disks(here, disks)
     window_s = _window_s(load.workload)
-    with window.watched(served_disks, window_s, load.world) as (world, counted):
+    counted_disks = window.disks_counted(served_disks, window_s, load.world)
+    with counted_disks as (world, counted):
         yield replace(load, world=world)
     here.draft.facts["disks"] = counted
 

@@ -17,7 +17,7 @@ from orchestrator.model import Cluster, Node, Profile, Workload
 from orchestrator.parts import ClientLoad, Parts
 from orchestrator.powers import World
 from orchestrator.run.run_context import RunContext
-from orchestrator.run.window import Follower, followed
+from orchestrator.run.window_followers import Follower, followed
 from orchestrator.system import files
 
 

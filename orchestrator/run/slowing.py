@@ -17,7 +17,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.model import Profile, Workload
 from orchestrator.parts import ChangedLimits, ClientLoad, Disks, Parts
 from orchestrator.run.run_context import RunContext
-from orchestrator.run.window import Follower, followed
+from orchestrator.run.window_followers import Follower, followed
 from orchestrator.system import files
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk

@@ -26,7 +26,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import statements
 from orchestrator.report.wording import sentence
 from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window import statements_counted
+from orchestrator.run.window_questions import statements_counted
 from orchestrator.system.sql import Address
 from tests.campaigns import with_facts
 from tests.fake_parts import fake_parts

@@ -25,7 +25,7 @@ from orchestrator.run.confirming import (
     drawn_order,
 )
 from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window import Follower
+from orchestrator.run.window_followers import Follower
 from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world
 from tests.plans import a_plan

@@ -201,7 +201,7 @@ def watch(
     volume = Volume("v", "/dev/loop1", restored=True, server=SERVER)
     start_s = world.clock.now()
     disks = window_disks.of_run(tier, [volume], world)
-    with window.watched(disks, 4.0, world) as (telling, served):
+    with window.disks_counted(disks, 4.0, world) as (telling, served):
         if announced:
             telling.window_begins(start_s)
             telling.window_begins(start_s + 50)  # only the first call counts

@@ -14,7 +14,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node
 from orchestrator.parts import ClientLoad
 from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window import statements_counted, waits_sampled
+from orchestrator.run.window_questions import statements_counted, waits_sampled
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
