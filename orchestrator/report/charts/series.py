@@ -293,9 +293,9 @@ class Runs:
         factors: list[list[float]] = []
         for run in self._runs:
             factors.append(self._pct_of_one_cpu_in(run, rows.names))
-        pct_of_one: Array = np.array(factors).reshape(-1, len(rows.names))[
-            rows.line, rows.node
-        ]
+        # A run without samples has no nodes, and then there is no array of two dimensions.
+        by_line = np.array(factors).reshape(len(self._runs), len(rows.names))
+        pct_of_one: Array = by_line[rows.line, rows.node]
         return pct_of_one
 
     def _pct_of_one_cpu_in(

@@ -158,12 +158,20 @@ def test_disk_series_is_the_busiest_nodes() -> None:
     assert iops.highest == {"premium": iops.table["value"].max()}
 
 
-def test_a_run_without_samples_has_no_disk_series() -> None:
-    assert (
-        series.Runs(one_run("premium", frames=False), "insert")
-        .of_disk("disk_iops")
-        .table.empty
+@pytest.mark.parametrize("repetitions", [0, 1, 31])
+def test_runs_without_samples_have_no_series_of_nodes(repetitions: int) -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=repetitions,
+        frames=False,
     )
+    runs = series.Runs(ReportIndex(campaign, report_verdicts.verdict()), "insert")
+    assert runs.of_interval("throughput_per_s").table.empty
+    assert runs.of_disk("disk_iops").table.empty
+    assert runs.of_cpu().table.empty
+    assert runs.of_nodes("disk_iops").table.empty
+    assert runs.of_limits(1).empty
 
 
 def test_caps_stand_where_their_tier_came_near() -> None:
