@@ -1,9 +1,9 @@
-"""A campaign from request to report: what the commands share.
+"""A campaign from request to report, for `run` and `compare`; `resumed_campaign` goes on with one.
 
 request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)"""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -17,26 +17,22 @@ from orchestrator.cli.common.options import Measuring, Request
 from orchestrator.cli.common.teardown import TimeIsUp
 from orchestrator.cli.measure import concluding, live_view, on_end, plans
 from orchestrator.databases import PREFERRED
-from orchestrator.design import cost_limit, costs
+from orchestrator.design import cost_limit
 from orchestrator.errors import (
     LeftBehindError,
     NotWrittenError,
     TierbenchError,
     UnavailableError,
-    UsageError,
 )
-from orchestrator.facts import NoteKind
 from orchestrator.model import Note, Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import (
-    campaign_time,
     checks,
     datasets,
     experiment,
     expiry,
-    outlines,
     resource_needs,
     room,
     same_rate,
@@ -50,7 +46,6 @@ from orchestrator.units import parse_bytes
 
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
-_NOT_MEASURED_HERE: tuple[NoteKind, ...] = ("rehearsal", "published figures")
 
 
 def carry_out(app: App, plan: Plan, request: Request) -> Path:
@@ -63,7 +58,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     most_s = cost_limit.affordable_s(plan, request.max_cost)
     with (
         # Outermost, because it is the removal at the end of `at_work` that finds something left.
-        _reported(app, begun_since_now(request.results), request.max_cost),
+        reported(app, begun_since_now(request.results), request.max_cost),
         app.at_work(plan.platform, plan.placing, most_s) as world,
     ):
         plan = _that_starts(app, plan, request, world)
@@ -77,11 +72,138 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
             max_cost=request.max_cost or "",
             on_end=on_end.kept(app, request.on_end),
         )
-        return _execute(app, plan, request, world, request.results)
+        return execute(app, plan, request, world, request.results)
+
+
+# ------------------------------------------------------------------ before the first run
+
+
+def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
+    """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
+    up here: the plan that is written is the one that runs."""
+    # The user did not ask for `auto`, or it took PostgreSQL, if this note is missing.
+    if not any(note.kind == "preferred database" for note in plan.notes):
+        return plan
+    clusters = [profile.cluster for profile in plan.profiles]
+    preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
+    parts = app.parts(world.platform)
+    try:
+        checks.check(plan, parts, world)
+        start_proof.prove_start(preferred, parts, world)
+    except Exception as error:
+        # Whatever it is: PostgreSQL is tried before anything ends.
+        without = plans.make_plan(app, request, str(error))
+        for note in without.notes:
+            if note.kind == "fallback database":
+                world.progress.warn(note.text)
+        return without
+    return plan
+
+
+def _notes_at_start(
+    plan: Plan, parts: Parts, results: Path, world: World
+) -> Iterator[Note]:
+    """Notes, also said, on each disk that is up beside the campaign, on memory and room that are
+    short, and on certificates that end too early."""
+    texts = []
+    for disk in standing.reminders(world.platform):
+        texts.append(
+            f"other load: {disk}. What uses that disk takes CPU and disk from "
+            "this campaign"
+        )
+    texts += resource_needs.short_memory(plan, world)
+    texts += expiry.warnings(plan, parts, world)
+    texts += room.warnings(plan, results)
+    for text in texts:
+        world.progress.warn(text)
+        yield Note("other", text)
+
+
+# ------------------------------------------------------------------ the runs
+
+
+def execute(
+    app: App,
+    plan: Plan,
+    asked: Measuring,
+    world: World,
+    out: Path,
+    begun: Resumption | None = None,
+) -> Path:
+    """Makes the runs; the cache is as small as was asked before them, and after them."""
+    host = {**asdict(world.machine.facts()), "python": python_version()}
+    facts = fingerprint(app, host, world.platform.facts(), world)
+    parts = app.parts(world.platform)
+    # The first that adds runs is heard alone: a decision waits for failed runs to be repeated.
+    following = (
+        schedule.retried,
+        partial(schedule.decided, app.progress),
+        _at_same_rate,
+    )
+    limit_cache = partial(_limit_cache, asked.cache_max, plan, parts, world)
+    limit_cache()
+    write = concluding.page_writer(app, world)
+    with live_view.watched(app.progress, world) as (heard_world, hear):
+        folder = experiment.execute(
+            plan,
+            parts,
+            heard_world,
+            out,
+            facts,
+            following,
+            begun,
+            after_run=write,
+            hear=hear,
+        )
+    # The data sets that this campaign has loaded count too.
+    limit_cache()
+    return folder
+
+
+def fingerprint(
+    app: App, host: Mapping[str, Any], engine: object, world: World
+) -> dict[str, Any]:
+    """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
+    facts: dict[str, Any] = {"tierbench": __version__}
+    facts |= shell.git_revision(world.root, _CODE, world.shell)
+    facts["host"] = host
+    try:
+        # The first machine is the `host`.
+        machines = world.platform.machines()[1:]
+        facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
+    except OSError as error:  # runs are then held against the first machine alone
+        world.progress.warn(
+            f"the facts of the other machines are not recorded: {error}"
+        )
+    facts["engine"] = engine
+    return {**facts, **command_given(app)}
+
+
+def command_given(app: App) -> dict[str, str]:
+    """The command, as a shell takes it, with what defaults gave it, and where it was given."""
+    words = ["tierbench", *app.words]
+    for default in app.defaults:
+        # A file or the environment may give other defaults when the command is repeated.
+        words += default.words
+    return {"command": shlex.join(words), "directory": str(Path.cwd())}
+
+
+def _limit_cache(most: str | None, plan: Plan, parts: Parts, world: World) -> None:
+    """Removes kept data sets beyond `most`, a text such as `200GiB`; None: there is no limit."""
+    if most is not None:
+        datasets.hold_to(parse_bytes(most), plan, parts, world)
+
+
+def _at_same_rate(folder: Path) -> Plan | None:
+    """All at one rate, once the capacity that it is a share of is measured."""
+    return same_rate.plan_at_same_rate(store.load(folder))
+
+
+# ------------------------------------------------------------------ an end before the last run
 
 
 @contextmanager
-def _reported(
+def reported(
     app: App, begun: Callable[[], Path | None], max_cost: str | None
 ) -> Iterator[None]:
     """If the block, which carries out the campaign that `begun` tells, is ended by its cost or
@@ -163,206 +285,3 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
         return folder
 
     return begun
-
-
-def _execute(
-    app: App,
-    plan: Plan,
-    asked: Measuring,
-    world: World,
-    out: Path,
-    begun: Resumption | None = None,
-) -> Path:
-    """Makes the runs; the cache is as small as was asked before them, and after them."""
-    host = {**asdict(world.machine.facts()), "python": python_version()}
-    facts = fingerprint(app, host, world.platform.facts(), world)
-    parts = app.parts(world.platform)
-    # The first that adds runs is heard alone: a decision waits for failed runs to be repeated.
-    following = (
-        schedule.retried,
-        partial(schedule.decided, app.progress),
-        _at_same_rate,
-    )
-    limit_cache = partial(_limit_cache, asked.cache_max, plan, parts, world)
-    limit_cache()
-    write = concluding.page_writer(app, world)
-    with live_view.watched(app.progress, world) as (heard_world, hear):
-        folder = experiment.execute(
-            plan,
-            parts,
-            heard_world,
-            out,
-            facts,
-            following,
-            begun,
-            after_run=write,
-            hear=hear,
-        )
-    # The data sets that this campaign has loaded count too.
-    limit_cache()
-    return folder
-
-
-def _limit_cache(most: str | None, plan: Plan, parts: Parts, world: World) -> None:
-    """Removes kept data sets beyond `most`, a text such as `200GiB`; None: there is no limit."""
-    if most is not None:
-        datasets.hold_to(parse_bytes(most), plan, parts, world)
-
-
-def _at_same_rate(folder: Path) -> Plan | None:
-    """All at one rate, once the capacity that it is a share of is measured."""
-    return same_rate.plan_at_same_rate(store.load(folder))
-
-
-def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
-    """Makes the runs of a stored campaign that have no finished record; returns its folder.
-    UsageError if its figures are not of runs, these would not be like those before, or they would
-    cost more than is left of what all may cost; UnavailableError when they have."""
-    folder = folder.resolve()
-    begun = Resumption(
-        folder, tuple(despite), asked.max_cost, _command_anew(app, asked)
-    )
-    # First of all: a rehearsal must not get real runs beside made-up ones.
-    _check_measured_here(begun, folder)
-
-    def resumed() -> Path:
-        return folder
-
-    # The folder is noted before anything is done, so that an interrupt names it to go on with.
-    app.campaigns.append(resumed)
-    command = on_end.of_resumed(app, begun.plan, asked.on_end)
-    if command:
-        app.at_end.append(on_end.ending_with(app, command, resumed))
-    room.require(folder, app.cache)
-    # This is refused before a machine is connected to, so it has cost nothing.
-    most_s = _affordable_s(begun, app)
-    finished = len(begun.finished)
-    app.progress.note(
-        f"{folder.name} goes on: {finished} of {len(begun.plan.runs)} runs are finished"
-    )
-    with (
-        _reported(app, resumed, begun.most_cost),
-        app.at_work(begun.plan.platform or None, begun.plan.placing, most_s) as world,
-    ):
-        # Another program may have gone on with it while this one waited to be alone. A copy reads
-        # the folder again.
-        begun = replace(begun)
-        _affordable_s(begun, app)
-        _warn_of_shortages(begun, app.parts(world.platform), world)
-        return _execute(app, begun.plan, asked, world, folder.parent, begun)
-
-
-def _warn_of_shortages(begun: Resumption, parts: Parts, world: World) -> None:
-    """Says which certificates end, and where room is short, before the rest of it has ended."""
-    finished = begun.finished
-    rest = _rest(begun.plan, len(finished))
-    for text in expiry.warnings(rest, parts, world):
-        world.progress.warn(text)
-    for text in room.warnings(begun.plan, begun.folder, finished):
-        world.progress.warn(text)
-
-
-def _affordable_s(begun: Resumption, app: App) -> float | None:
-    """How long the rest of it may take for what is left of its limit; None: no end. UsageError if
-    it would cost more."""
-    outline = outlines.of_campaign(begun.before)
-    elapsed_s = campaign_time.elapsed_before_s(outline, begun.folder, app.clock.now())
-    rest = _rest(begun.plan, len(begun.finished))
-    cost_limit.check(rest, begun.most_cost, elapsed_s)
-    return cost_limit.affordable_s(begun.plan, begun.most_cost, elapsed_s)
-
-
-def _command_anew(app: App, asked: Measuring) -> str | None:
-    """What the plan has of --on-end from now on; None if it is not given."""
-    if asked.on_end is None:
-        return None
-    return on_end.kept(app, asked.on_end)
-
-
-def _check_measured_here(begun: Resumption, folder: Path) -> None:
-    """UsageError if figures were published by others, or made up."""
-    if any(note.kind in _NOT_MEASURED_HERE for note in begun.plan.notes):
-        raise UsageError(
-            f"{folder} holds no campaign that was measured here, so it cannot "
-            "be resumed",
-            "`tierbench compare` measures",
-        )
-
-
-def _rest(plan: Plan, finished: int) -> Plan:
-    """The plan as long as its other runs take, as far as that can be told: each takes as long."""
-    share = 1 - finished / len(plan.runs)
-    return replace(
-        plan,
-        estimate_s=plan.estimate_s * share,
-        most_s=costs.most_s(plan) * share,
-    )
-
-
-def _notes_at_start(
-    plan: Plan, parts: Parts, results: Path, world: World
-) -> Iterator[Note]:
-    """Notes, also said, on each disk that is up beside the campaign, on memory and room that are
-    short, and on certificates that end too early."""
-    texts = []
-    for disk in standing.reminders(world.platform):
-        texts.append(
-            f"other load: {disk}. What uses that disk takes CPU and disk from "
-            "this campaign"
-        )
-    texts += resource_needs.short_memory(plan, world)
-    texts += expiry.warnings(plan, parts, world)
-    texts += room.warnings(plan, results)
-    for text in texts:
-        world.progress.warn(text)
-        yield Note("other", text)
-
-
-def fingerprint(
-    app: App, host: Mapping[str, Any], engine: object, world: World
-) -> dict[str, Any]:
-    """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
-    facts: dict[str, Any] = {"tierbench": __version__}
-    facts |= shell.git_revision(world.root, _CODE, world.shell)
-    facts["host"] = host
-    try:
-        # The first machine is the `host`.
-        machines = world.platform.machines()[1:]
-        facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
-    except OSError as error:  # runs are then held against the first machine alone
-        world.progress.warn(
-            f"the facts of the other machines are not recorded: {error}"
-        )
-    facts["engine"] = engine
-    return {**facts, **command_given(app)}
-
-
-def command_given(app: App) -> dict[str, str]:
-    """The command, as a shell takes it, with what defaults gave it, and where it was given."""
-    words = ["tierbench", *app.words]
-    for default in app.defaults:
-        # A file or the environment may give other defaults when the command is repeated.
-        words += default.words
-    return {"command": shlex.join(words), "directory": str(Path.cwd())}
-
-
-def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
-    """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
-    up here: the plan that is written is the one that runs."""
-    # The user did not ask for `auto`, or it took PostgreSQL, if this note is missing.
-    if not any(note.kind == "preferred database" for note in plan.notes):
-        return plan
-    clusters = [profile.cluster for profile in plan.profiles]
-    preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
-    parts = app.parts(world.platform)
-    try:
-        checks.check(plan, parts, world)
-        start_proof.prove_start(preferred, parts, world)
-    except Exception as error:
-        # Whatever it is: PostgreSQL is tried before anything ends.
-        without = plans.make_plan(app, request, str(error))
-        for note in without.notes:
-            if note.kind == "fallback database":
-                world.progress.warn(note.text)
-        return without
-    return plan

@@ -98,8 +98,8 @@ def resume(
     accept_inconclusive: bool = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes the runs that are missing."""
-    from orchestrator.cli.measure.campaign import resume
     from orchestrator.cli.measure.on_end import require_confirmed
+    from orchestrator.cli.measure.resumed_campaign import resume
 
     require_confirmed(app)
     # `latest` may be another campaign when this one has ended.
