@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator import units
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
@@ -14,15 +15,21 @@ from orchestrator.model import Objective
 
 @dataclass(frozen=True)
 class Nearest:
-    """A tier that comes nearest, and the clauses that are within its prediction."""
+    """A tier that comes nearest, and the clauses that are within its prediction.
+
+    `price`: in words; empty if not known.
+    """
 
     tier: str
+    price: str
     possible_clauses: tuple[str, ...]
 
     def __str__(self) -> str:
-        """`azure/P15 comes nearest: it is predicted to keep throughput > 300/s`."""
+        """`azure/P15, for 34.56 USD a month, comes nearest: it is predicted to keep p99 < 9 ms`."""
         clauses = units.listed(self.possible_clauses)
         tier = specified(self.tier)
+        if self.price:
+            tier = f"{tier}, for {self.price},"
         return f"{tier} comes nearest: it is predicted to keep {clauses}"
 
 
@@ -45,7 +52,7 @@ def nearest(predictions: Sequence[Prediction]) -> Nearest | None:
         rounded = float(f"{bound:.3g}")
         objective = Objective(metric, scope or "all", rounded)
         clauses.append(format_objective(objective))
-    return Nearest(best.tier, tuple(clauses))
+    return Nearest(best.tier, phrases.monthly(best.price), tuple(clauses))
 
 
 def _nearness(prediction: Prediction) -> tuple[float, float]:

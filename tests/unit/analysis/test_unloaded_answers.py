@@ -436,8 +436,8 @@ def test_without_a_chance_a_prediction_says_so_and_has_no_step() -> None:
     (part,) = answer.parts
     assert part.worth_measuring == () and answer.next_steps == ()
     assert part.why == (
-        "No disk is predicted to meet nopm > 9000; azure/P15 comes nearest: it is predicted to "
-        "keep throughput > 300/s.",
+        "No disk is predicted to meet nopm > 9000; azure/P15, for 38.00 USD a month, comes "
+        "nearest: it is predicted to keep throughput > 300/s.",
     )
 
 

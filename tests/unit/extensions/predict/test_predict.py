@@ -548,7 +548,8 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
     said = " ".join(capfd.readouterr().out.split())
     assert said.startswith("No disk is predicted to meet throughput > 500000/s Why ")
     # A row's parameters are one long word, which no telephone has room for.
-    assert f"{specified(DEAR)} comes nearest" in said
+    assert f"{specified(DEAR)}, for " in said
+    assert " USD a month, comes nearest: " in said
     assert "it is predicted to keep throughput > " in said
     assert "Every disk has less than a 10 % chance to meet it." in said
 
