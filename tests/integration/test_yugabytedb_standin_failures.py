@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from orchestrator.cli.prepare.bundle import Collected
-from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks
+from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks, read_checks
 from orchestrator.errors import NodeError
 from orchestrator.powers import Container, ContainerSpec, World
 from orchestrator.yugabyte import versions
@@ -192,7 +192,7 @@ def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -
     at all."""
     names = ("wal_syncs_total", "no_such_counter")
     other: dict[str, Callable[[checks.Probe], tuple[bool, str]]] = {
-        "counters": lambda probe: checks._counters(probe, names),
+        "counters": lambda probe: read_checks.counters(probe, names),
         "statements": lambda _: dict[str, Any]()["no such page"],
     }
     facts = [replace(one, look=other.get(one.name, one.look)) for one in checks.FACTS]

@@ -12,14 +12,13 @@ from orchestrator import errors
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.databases.yugabytedb.checks import (
     FACTS,
-    READS,
     Fact,
     Probe,
-    ReadCluster,
     copied,
     described,
 )
 from orchestrator.databases.yugabytedb.database import YugabyteNodes
+from orchestrator.databases.yugabytedb.read_checks import READS, ReadCluster
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
 from orchestrator.parts import CheckedFact, CheckState
 from orchestrator.powers import Network, Platform, World

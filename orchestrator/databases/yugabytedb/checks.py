@@ -1,21 +1,21 @@
-"""The checks of the first-run checklist on a running cluster, one small function for each line.
+"""The first-run checklist on a running cluster: all its checks, and those that write or wait.
 
-Each checks one claim on which the code for YugabyteDB relies. checklist.yaml has the claims in
-words, by the names of these functions."""
+Each checks one claim on which the code for YugabyteDB relies, and returns whether it is true and
+what was seen. checklist.yaml has the claims in words, by the names of these functions.
+`read_checks` has those that only read.
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from orchestrator.databases.yugabytedb import flags, nodes
+from orchestrator.databases.yugabytedb import flags, nodes, read_checks
+from orchestrator.databases.yugabytedb.read_checks import ReadCluster
 from orchestrator.errors import RunError
 from orchestrator.keys.shipped_yaml import shipped
-from orchestrator.model import Cluster, Node
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, clock, http_client, sql
-from orchestrator.units import counted
-from orchestrator.yugabyte import counters, pages, queries, versions
+from orchestrator.yugabyte import pages
 
 ROWS = 1000
 _SPREAD_S = 120.0
@@ -23,45 +23,6 @@ _SPREAD_S = 120.0
 _AUTO_ANALYZE = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
 _BATCHES = 20
 _SESSIONS = 2
-METRICS = (
-    "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",
-    "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
-    "sst_files",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ReadCluster:
-    """A running cluster that is only read. `release`: the expected one, with its build number."""
-
-    cluster: Cluster
-    connect: sql.Connect
-    release: str
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        return self.cluster.nodes
-
-    def masters(self) -> list[str]:
-        return list(pages.urls(self.nodes, pages.MASTER).values())
-
-    def tserver(self) -> str:
-        return self.first(pages.TSERVER)
-
-    def first(self, server: str) -> str:
-        """The page of the first server of this kind. RunError if none is declared."""
-        for url in pages.urls(self.nodes, server).values():
-            return url
-        raise RunError(f"no page of a {server} is declared")
-
-    def addresses(self) -> list[sql.Address]:
-        return [sql.local(endpoint) for endpoint in self.cluster.endpoints]
-
-    def value(self, *statements: str) -> Any:
-        """The first value of the last statement, asked of the first node."""
-        with self.connect(self.addresses()[0], 120.0) as session:
-            rows = [session.rows(statement) for statement in statements][-1]
-        return next(iter(rows[0].values()))
 
 
 @dataclass(frozen=True)
@@ -94,29 +55,6 @@ def described(look: Look, name: str = "") -> Fact:
     """The line of checklist.yaml with this name, else with the name of the function."""
     name = name or look.__name__.removeprefix("_").replace("_", "-")
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
-
-
-def _banner(probe: ReadCluster) -> tuple[bool, str]:
-    banner = str(probe.value("SELECT version()"))
-    # The build comes from the page alone: `version()` of every released build says -b0.
-    page = pages.version(probe.tserver())
-    same = versions.banner_number(banner) == versions.parse(page).number
-    seen = f"{banner}; page: {page}; asked: {probe.release}"
-    return page == probe.release and same, seen
-
-
-def _addresses(probe: ReadCluster) -> tuple[bool, str]:
-    """Checks the nodes' addresses.
-
-    A managed cluster, or one behind a balancer, has one for several nodes.
-    """
-    with probe.connect(probe.addresses()[0], 60.0) as session:
-        nodes_known = len(queries.servers(session))
-    hosts = len(probe.addresses())
-    seen = f"{counted(nodes_known, 'node')}, {counted(hosts, 'host')}"
-    if hosts < nodes_known:
-        seen += ": the server there spreads the sessions, and single nodes are not seen"
-    return hosts >= nodes_known, seen
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
@@ -169,32 +107,6 @@ def copied(probe: Probe) -> tuple[bool, str]:
     return rows == ROWS, f"{rows} rows"
 
 
-def _counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
-    sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
-    missing = [name for name in metrics if name not in sampled]
-    return not missing, f"missing: {', '.join(missing) or 'none'}"
-
-
-def _statements(probe: ReadCluster) -> tuple[bool, str]:
-    url = probe.first(pages.YSQL)
-    counted = counters.statements(
-        http_client.get(f"{url}/metrics?reset_histograms=false")
-    )
-    return bool(counted), str(counted)
-
-
-def _followers(probe: ReadCluster) -> tuple[bool, str]:
-    """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
-    answers = []
-    for url in probe.masters():
-        try:
-            http_client.get_json(f"{url}/api/v1/health-check")
-            answers.append("answers")
-        except OSError as error:
-            answers.append(str(error).removeprefix(url))
-    return "answers" in answers, "; ".join(answers)
-
-
 def _commands(probe: Probe) -> tuple[bool, str]:
     first = probe.nodes[0]
     idle = ("get_is_load_balancer_idle",)
@@ -229,18 +141,6 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
         spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0
     )
     return in_time, str(leaders)
-
-
-def _isolation(probe: ReadCluster) -> tuple[bool, str]:
-    """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
-    since = versions.parse(probe.release).has("read_committed")
-    expected = "repeatable read"
-    if since:
-        expected = "read committed"
-    with probe.connect(probe.addresses()[0], 60.0) as session:
-        level = queries.effective_isolation(session)
-    detail = f"{level}; expected of {probe.release}: {expected}"
-    return level == expected, detail
 
 
 def _copy_index(probe: Probe) -> tuple[bool, str]:
@@ -349,8 +249,8 @@ def _ulimits(probe: Probe) -> tuple[bool, str]:
 
 
 _LOOKS: tuple[Look, ...] = (
-    _banner,
-    _addresses,
+    read_checks.banner,
+    read_checks.addresses,
     _pages,
     _memory,
     _layout,
@@ -358,25 +258,15 @@ _LOOKS: tuple[Look, ...] = (
     _copy_index,
     _analyze,
     _batches,
-    _counters,
-    _statements,
-    _followers,
+    read_checks.counters,
+    read_checks.statements,
+    read_checks.followers,
     _commands,
     _masters,
     _leaders,
-    _isolation,
+    read_checks.isolation,
     _history,
     _auto_analyze,
     _ulimits,
 )
 FACTS = tuple(described(look) for look in _LOOKS)
-
-# Checks that only read, and that hold for clusters of others too.
-READS: tuple[Callable[[ReadCluster], tuple[bool, str]], ...] = (
-    _banner,
-    _addresses,
-    _counters,
-    _statements,
-    _followers,
-    _isolation,
-)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import checklist
-from orchestrator.databases.yugabytedb.checks import ReadCluster
+from orchestrator.databases.yugabytedb.read_checks import ReadCluster
 from orchestrator.model import Cluster, Node
 from orchestrator.parts import CheckedFact
 from orchestrator.system import http_client, sql

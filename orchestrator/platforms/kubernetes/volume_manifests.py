@@ -20,6 +20,7 @@ _NOMINAL = "1Gi"
 def local_volume(
     name: str, claim: str, namespace: str, device: str, fstype: str, machine: str
 ) -> dict[str, Any]:
+    """A volume on a block device of one machine, kept for the claim of that name."""
     options = ["noatime"]
     if fstype == "xfs":
         options.append("nouuid")  # disks are copies of each other, with one identity
@@ -43,10 +44,12 @@ def claim(
     source: VolumeSource | None = None,
     volume: str | None = None,
 ) -> dict[str, Any]:
-    """A claim of a class, perhaps as a copy of `source`; or of an existing `volume`, without a
-    class."""
+    """A claim of a class, or without one of an existing `volume`.
+
+    `source`: what the new volume begins as a copy of.
+    """
     copied = None
-    if source:
+    if source is not None:
         copied = _source(source)
     return manifest(
         "PersistentVolumeClaim",
@@ -65,13 +68,18 @@ def _source(source: VolumeSource) -> dict[str, str]:
     return {"apiGroup": SNAPSHOTS, "kind": "VolumeSnapshot", "name": name}
 
 
-def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
-    name = object_name(name)
-    claim = object_name(claim)
-    return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
+def snapshot(name: str, claim: str, snapshot_class: str) -> dict[str, Any]:
+    """A snapshot of the volume of a claim."""
+    return manifest(
+        "VolumeSnapshot",
+        name=object_name(name),
+        claim=object_name(claim),
+        snapshot_class=snapshot_class,
+    )
 
 
 def described_class(thing: Mapping[str, Any]) -> StorageClass:
+    """What a StorageClass says of itself."""
     annotations = thing["metadata"].get("annotations") or {}
     parameters = thing.get("parameters") or {}
     mount_options = thing.get("mountOptions") or ()
