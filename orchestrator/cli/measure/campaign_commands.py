@@ -114,7 +114,9 @@ def analyze(
     campaign: asked.CampaignArgument,
     slo: asked.SloOption = None,
     disk_metrics: list[Path] | None = None,
-    disk: Annotated[list[str] | None, typer.Option(metavar="NODE=DISK")] = None,
+    disk: Annotated[
+        list[str] | None, typer.Option(metavar="[PROFILE/]NODE=DISK")
+    ] = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Makes verdict and report of a stored campaign again, from its files alone."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.histories import prometheus
 from orchestrator.keys import shipped_yaml
+from orchestrator.model import Profile, Record
 from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, store
+from orchestrator.tier import Emulated, RealDisks
 from tests.campaign_tables import Shape, sampled_in
-from tests.campaigns import build_campaign
+from tests.campaigns import build_campaign, build_tier
 from tests.documented import examples
 
 # Well below each cap of its tier, so that nothing but the report names a limit.
@@ -42,34 +45,57 @@ MACHINE = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A campaign of one run, as it is stored."""
+Facts = Callable[[Record], Mapping[str, Any]]
+REAL = RealDisks(path="/mnt/disk")
+
+
+def stored(
+    results: Path,
+    *profiles: str,
+    disk: Emulated | RealDisks = REAL,
+    tier_facts: Facts | None = None,
+) -> Path:
+    """A campaign of one run of each tier, as it is stored. tier_facts: what a record says of the
+    disks."""
     campaign = build_campaign(
-        profiles=("premium",),
+        profiles=profiles,
         workloads=("insert",),
         repetitions=1,
         measure_s=300.0,
-        shapes={("premium", "insert"): BELOW_CAPS},
+        shapes=dict.fromkeys([(name, "insert") for name in profiles], BELOW_CAPS),
     )
+    on_disk = tuple(_on(profile, disk) for profile in campaign.plan.profiles)
+    plan = replace(campaign.plan, profiles=on_disk)
     where = campaign_writing.create(
-        tmp_path / "results", campaign.plan, campaign.fingerprint, 1_750_000_000.0
+        results, plan, campaign.fingerprint, 1_750_000_000.0
     )
-    (run,) = campaign.runs
-    run_folder = campaign_writing.run_folder(where, run.record.run)
-    transactions = run.transactions()
-    campaign_writing.save_run(
-        run_folder, run.record, run.intervals, transactions, [sampled_in(run)]
-    )
+    for run in campaign.runs:
+        record = replace(run.record, profile=_on(run.record.profile, disk))
+        if tier_facts is not None:
+            facts = {**record.facts, "tier": tier_facts(record)}
+            record = replace(record, facts=facts)
+        run_folder = campaign_writing.run_folder(where, record.run)
+        transactions = run.transactions()
+        campaign_writing.save_run(
+            run_folder, record, run.intervals, transactions, [sampled_in(run)]
+        )
     return where
+
+
+def _on(profile: Profile, disk: Emulated | RealDisks) -> Profile:
+    return replace(profile, tier=replace(profile.tier, disk=disk))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return stored(tmp_path / "results", "premium")
 
 
 def minutes_of(folder: Path) -> pd.DatetimeIndex:
     """Each minute around the measured window."""
-    (run,) = store.load(folder).runs
-    window = measured_window(run.record)
-    assert window is not None
-    begin_s, end_s = window
+    windows = [measured_window(run.record) for run in store.load(folder).runs]
+    begin_s = min(window[0] for window in windows if window is not None)
+    end_s = max(window[1] for window in windows if window is not None)
     begin = pd.Timestamp(begin_s - 120, unit="s", tz="UTC").floor("min")
     end = pd.Timestamp(end_s + 120, unit="s", tz="UTC")
     return pd.date_range(begin, end, freq="min")
@@ -227,11 +253,17 @@ def test_files_that_are_kept_already_may_be_given_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("luns", "machine", "shift", "words", "what"),
     [
-        (("0",), "db-9", "0s", (), "no node of the campaign is called as a machine"),
-        (("0", "1"), NODE, "0s", (), "node-1 may be node-1/lun0 and node-1/lun1"),
+        (("0",), "db-9", "0s", (), "which disk is whose is not known of db-9/lun0"),
+        (
+            ("0", "1"),
+            NODE,
+            "0s",
+            (),
+            "premium/node-1 may be node-1/lun0 and node-1/lun1",
+        ),
         (("0",), NODE, "1h", (), "when no run was made"),
         (("0",), NODE, "0s", ("--disk", "node-1=lun7"), "the files have no disk lun7"),
-        (("0",), NODE, "0s", ("--disk", "db-1=lun0"), "has no node db-1"),
+        (("0",), NODE, "0s", ("--disk", "db-1=lun0"), "has no node premium/db-1"),
         (("0",), NODE, "0s", ("--disk", "lun0"), "does not name a disk"),
     ],
 )
@@ -277,3 +309,88 @@ def test_a_machine_is_its_node_in_letters_of_either_size(folder: Path) -> None:
     disks = of_azure(folder, {**AMOUNTS, **IDLE}, machine="NODE-1")
     assert analyzed(folder, *given(disks)) == EXIT_DONE
     assert (folder / "disk-metrics" / "given").exists()
+
+
+# ------------------------------------------------------------------ several tiers, several volumes
+
+
+def with_reports(folder: Path) -> list[str]:
+    """Runs of which something is reported."""
+    return sorted(file.stem for file in (folder / "disk-metrics").glob("*.parquet"))
+
+
+def test_a_disk_is_not_taken_for_that_of_another_tier(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both tiers' disks are beside one another on the same machines."""
+    folder = stored(tmp_path / "results", "premium", "ultra")
+    disks = of_azure(folder, {**AMOUNTS, **IDLE})
+    files = given(disks, of_azure(folder, MACHINE, luns=()))
+    assert analyzed(folder, *files) == EXIT_USAGE
+    assert "--disk premium/node-1=" in capsys.readouterr().err
+    assert analyzed(folder, *files, "--disk", "node-1=lun0") == EXIT_USAGE
+    assert "--disk premium/node-1=lun0" in capsys.readouterr().err
+    assert analyzed(folder, *files, "--disk", "premium/node-1=lun0") == EXIT_DONE
+    assert with_reports(folder) == ["01-premium-insert-r1"]
+
+
+def of_lun(record: Record) -> Mapping[str, Any]:
+    """As Azure's metadata service tells of mounted disks."""
+    lun = {"premium": 0, "ultra": 1}[record.run.profile]
+    disk = {"used_by": [NODE], "device": "sdc"}
+    answers = {"/mnt/disk": {"sdc": {"lun": lun, "type": "Premium_LRS"}}}
+    return {"disks": {"/mnt/disk": disk}, "cloud": {"disks": answers}}
+
+
+def of_rented(record: Record) -> Mapping[str, Any]:
+    """As a PersistentVolume names the volume that a run has rented."""
+    handle = f"vol-{record.run.number}"
+    return {"disks": {NODE: {"used_by": [NODE], "made_of": handle}}}
+
+
+def of_serial(record: Record) -> Mapping[str, Any]:
+    """As the device of an EBS volume has its name."""
+    answers = {"/mnt/disk": {"nvme1n1": {"volume": f"vol{record.run.number}"}}}
+    disk = {"used_by": ["all nodes"], "device": "nvme1n1"}
+    return {"disks": {"/mnt/disk": disk}, "cloud": {"disks": answers}}
+
+
+def test_a_lun_that_is_recorded_is_found_by_itself(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "results", "premium", "ultra", tier_facts=of_lun)
+    disks = of_azure(folder, {**AMOUNTS, **IDLE}, luns=("1", "2"))
+    machine = of_azure(folder, MACHINE, luns=())
+    assert analyzed(folder, *given(disks, machine)) == EXIT_DONE
+    assert with_reports(folder) == ["02-ultra-insert-r1"]
+
+
+@pytest.mark.parametrize("tier_facts", [of_rented, of_serial])
+def test_a_volume_that_is_recorded_is_found_by_itself(
+    tmp_path: Path, tier_facts: Facts
+) -> None:
+    """On Kubernetes each run rents its own."""
+    folder = stored(tmp_path / "results", "premium", "ultra", tier_facts=tier_facts)
+    moments = minutes_of(folder)
+    lines = [
+        "begin,end,node,device,reads,writes,read_bytes,written_bytes,iops_over_s,"
+        "bandwidth_over_s,machine_iops_over_s,machine_bandwidth_over_s"
+    ]
+    for moment in moments:
+        begin_s = moment.timestamp()
+        place = f"{begin_s:.0f},{begin_s + 60:.0f},i-1"
+        lines.append(f"{place},vol-2,24000,6000,200000000,50000000,0,0,48,0")
+        lines.append(f"{place},vol-3,24000,6000,200000000,50000000,0,0,48,0")
+    file = tmp_path / "volumes.csv"
+    file.write_text("\n".join(lines))
+    assert analyzed(folder, *given(file)) == EXIT_DONE
+    assert with_reports(folder) == ["02-ultra-insert-r1"]
+
+
+def test_what_is_below_an_emulated_disk_is_not_its_tiers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emulated = build_tier("premium").disk
+    assert isinstance(emulated, Emulated)
+    folder = stored(tmp_path / "results", "premium", disk=emulated)
+    file = of_azure(folder, {**AMOUNTS, **IDLE})
+    assert analyzed(folder, *given(file)) == EXIT_USAGE
+    assert "has no run on disks of a provider" in capsys.readouterr().err
