@@ -99,7 +99,12 @@ def price_in_words(price: MonthlyPrice | None) -> str:
     """`780.00 USD a month for the disks of your 3 nodes`; empty if not known."""
     if price is None:
         return ""
-    words = f"{monthly(price)} for the {price.covers}"
+    return f"{money(price.amount, price.currency)} {scope_in_words(price)}"
+
+
+def scope_in_words(price: MonthlyPrice) -> str:
+    """What an amount is for: `a month for the disks of your 3 nodes`."""
+    words = f"a month for the {price.covers}"
     if price.nodes is not None:
         words += f" of your {units.counted(price.nodes, 'node')}"
     # None means that nobody said, which is no reason to doubt a price.

@@ -10,7 +10,7 @@ from orchestrator.analysis.answers.phrases import (
     LIST_PRICE_NOT_VERIFIED,
     closed,
     money,
-    price_in_words,
+    scope_in_words,
     sentence,
 )
 from orchestrator.analysis.answers.record import (
@@ -121,18 +121,19 @@ def _prices(asked: Asked, answer: Answer) -> str:
     more at one value than at another, each amount stands with its value.
     """
     amounts: dict[str | None, str] = {}
-    behind = ""
+    scope = ""
     for part in answer.parts:
         amount = _amount(part)
-        if not amount:
+        price = _price(part)
+        if price is None:
             continue
         if amounts.get(part.tier, amount) != amount:
             return _prices_by_value(asked, answer)
         amounts[part.tier] = amount
         # What the price is for is said once, behind the last amount.
-        behind = price_in_words(_price(part)).removeprefix(amount)
+        scope = scope_in_words(price)
     texts = [f"{tier} {amount}" for tier, amount in amounts.items()]
-    return closed(f"{', '.join(texts)}{behind}")
+    return closed(f"{', '.join(texts)} {scope}".strip())
 
 
 def _prices_by_value(asked: Asked, answer: Answer) -> str:
