@@ -171,7 +171,7 @@ class _Loader(_Constructor, yaml.SafeLoader):
 
 # libyaml takes some texts with these characters that PyYAML refuses, such as those with a tab, or
 # reads them otherwise.
-_READ_OTHERWISE = re.compile("[\t!?|>\x85\u2028\u2029\ufeff]")
+_READ_OTHERWISE = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|(?<!\w)!|[|>][-+\d]*#")
 
 
 def _quickly_read(text: str) -> object:
