@@ -159,7 +159,7 @@ def test_an_aws_list_is_written_from_the_file_of_a_region(
         (
             aws_answers.price_list(*aws_answers.NOT_OF_A_REGION).encode(),
             b"",
-            "knows no disk",
+            "has no disk",
         ),
     ],
 )

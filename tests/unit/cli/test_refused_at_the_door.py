@@ -50,8 +50,8 @@ REFUSED = {
     ),
     "a rate in words": (("--set", "arrival_rate=fast"), "--set arrival_rate=fast"),
     "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
-    "a cost in words": (("--max-cost", "lots"), "--max-cost 'lots' is no amount"),
-    "a cost of no currency": (("--max-cost", "5"), "--max-cost '5' is no amount"),
+    "a cost in words": (("--max-cost", "lots"), "--max-cost 'lots' is not an amount"),
+    "a cost of no currency": (("--max-cost", "5"), "--max-cost '5' is not an amount"),
     "results in a file": (("--results", "Makefile"), "is a file"),
     "an end that is not asked for": (("--max-repeats", "7"), "--until"),
     "a word in another case": (("--set", "think=Spec"), "--set think=Spec"),
@@ -192,7 +192,7 @@ def test_a_wrong_path_is_named_and_no_other_reason(
     monkeypatch.setenv("COLUMNS", "300")
     words = (command, "/nonexistent", *form, "--results", str(tmp_path))
     assert tierbench(CampaignApp(), *words) == EXIT_USAGE
-    assert "'/nonexistent' is no campaign" in capsys.readouterr().err
+    assert "'/nonexistent' is not a campaign" in capsys.readouterr().err
     words = (command, "latest", *form, "--results", str(tmp_path))
     assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert f"no campaign in {tmp_path} yet" in " ".join(capsys.readouterr().err.split())
