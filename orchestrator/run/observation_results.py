@@ -85,7 +85,8 @@ def write(
         files.write_text(folder / "candidates.csv", table.to_csv(index=False))
         hours: list[pd.DataFrame] = []
         for answer in observed.answers:
-            hours.append(answer.on.hours.assign(candidate=answer.purchase.name))
+            answer_hours = pd.DataFrame(vars(answer.on.hours))
+            hours.append(answer_hours.assign(candidate=answer.purchase.name))
         parquet.write(folder / "hours.parquet", [pd.concat(hours)])
         files.write_json(folder / FACTS, _facts(observed, hour, options, brief))
         files.write_below(folder, texts)

@@ -44,13 +44,12 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
 
 def _worst_hour(candidate: CandidateAnswer) -> str:
     """`, most of it in the hour of …`; empty if it was never at its cap."""
-    hours = candidate.on.hours
-    hour = hours.iloc[int(hours["upper"].argmax())]
+    hour = candidate.on.hours.worst()
     # No hour is the worst if not even the bound is above zero.
-    if not hour["upper"]:
+    if not hour.upper:
         return ""
-    begin = units.format_moment(hour["begin_s"])
-    return f", most of it in the hour of {begin} on {hour['node']}"
+    begin = units.format_moment(hour.begin_s)
+    return f", most of it in the hour of {begin} on {hour.node}"
 
 
 def _without_credit(candidate: CandidateAnswer) -> str:

@@ -13,14 +13,13 @@ pieces, from the sums alone (the "hard band").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand
@@ -31,6 +30,7 @@ from orchestrator.analysis.observed.drawn_seconds import (
 )
 from orchestrator.analysis.observed.rate_caps import SAME, Caps
 
+Texts = np.ndarray[Any, np.dtype[np.object_]]
 # A database asks another disk for another sum: for so much less or more of the demand, as
 # PostgreSQL did (docs/research/OBSERVE.md).
 SLACK = (0.3, 0.1)
@@ -42,6 +42,51 @@ _EMPTY = 1e-9  # share of a full bucket
 # ------------------------------------------------------------------ one disk
 
 
+class Hour(NamedTuple):
+    """One of `Hours`."""
+
+    begin_s: float
+    upper: float
+    credit: float
+    node: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Hours:
+    """Hours with readings, in their order.
+
+    begin_s: Unix; upper: the most that S may be; credit: the least of a full bucket, if it was full
+    at first (NaN: none, or not known); node, device: the disk that was worst.
+
+    Arrays, because a table takes longer to make than all its figures, and each candidate has one.
+    """
+
+    begin_s: Array
+    upper: Array
+    credit: Array
+    node: Texts
+    device: Texts
+
+    def rows(self) -> Iterator[Hour]:
+        columns: list[list[Any]] = []
+        for values in vars(self).values():
+            columns.append(values.tolist())
+        for row in zip(*columns, strict=True):
+            yield Hour(*row)
+
+    def worst(self) -> Hour:
+        """The hour with the most at the cap; of equal ones the first."""
+        place = int(np.nanargmax(self.upper))
+        return list(self.rows())[place]
+
+    @property
+    def least_credit(self) -> float:
+        """NaN if it is not known of any hour."""
+        # fmin passes over NaN.
+        return float(np.fmin.reduce(self.credit, initial=np.nan))
+
+
 @dataclass(frozen=True)
 class OnDisk:
     """A candidate in the place of one disk, or of the worst of several.
@@ -50,8 +95,7 @@ class OnDisk:
     queues: S of the demand that was read.
     less: D of a demand that is smaller by SLACK. more: S of one that is larger by it.
     binding: the cap that the larger demand reaches in most of the time; "" for none.
-    hours: a row for each hour, with begin_s (Unix), upper (the most that S may be), credit (the
-        least of a full bucket, if it was full at first; NaN: none, or not known), node, device.
+    hours: what each hour would have been like.
     empty_s: seconds without credit; None where credit is not followed.
     """
 
@@ -60,7 +104,7 @@ class OnDisk:
     less: float
     more: float
     binding: str
-    hours: pd.DataFrame
+    hours: Hours
     empty_s: Band | None
 
     @property
@@ -94,7 +138,7 @@ def forget(demands: Iterable[Demand]) -> None:
     """Lets go of what was computed of these, which of a week is more than memory should hold. What
     was drawn for the last of them stays."""
     judged.cache_clear()
-    _hours.cache_clear()
+    _steps_of_hours.cache_clear()
     for demand in demands:
         demand.forget()
 
@@ -132,37 +176,33 @@ def _credit(demand: Demand, caps: Caps, bounds: Bounds) -> _CreditLeft:
     return _CreditLeft(bounds.low.credit, empty_s)
 
 
-def _hourly(demand: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
-    """The table `hours` of OnDisk. reached_s: seconds of each step at the cap, at most."""
+def _hourly(demand: Demand, reached_s: Array, credit: Array) -> Hours:
+    """reached_s: seconds of each step at the cap, at most."""
     steps = _in_steps(demand)
-    hours = _hours(steps)
+    hours = _steps_of_hours(steps)
     at_cap_s = np.add.reduceat(reached_s, hours.first)
     length_s = np.add.reduceat(steps.step_s, hours.first)
-    columns = {
-        "begin_s": hours.begin_s,
-        "upper": np.minimum(1, at_cap_s / length_s),
-        "credit": np.minimum.reduceat(credit, hours.first),
-    }
-    return pd.DataFrame({**columns, "node": hours.node, "device": hours.device})
+    return Hours(
+        begin_s=hours.begin_s,
+        upper=np.minimum(1, at_cap_s / length_s),
+        credit=np.minimum.reduceat(credit, hours.first),
+        node=np.full(len(hours.first), demand.node, dtype=object),
+        device=np.full(len(hours.first), demand.device, dtype=object),
+    )
 
 
-class _Hours(NamedTuple):
-    """begin_s: Unix, of each hour with readings. first: the number of its first step. node, device:
-    of the disk, in each hour; as columns, which take longer to make than all figures of a table."""
+class _StepsOfHours(NamedTuple):
+    """begin_s: Unix, of each hour with readings. first: the number of its first step."""
 
     begin_s: Array
     first: replay.Numbers
-    node: pd.Series[str]
-    device: pd.Series[str]
 
 
 @lru_cache(maxsize=8)  # the demands of a disk, for all candidates
-def _hours(demand: Demand) -> _Hours:
+def _steps_of_hours(demand: Demand) -> _StepsOfHours:
     begin_s = demand.begin_s // HOUR_S * HOUR_S
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
-    node = pd.Series([demand.node] * len(first))
-    device = pd.Series([demand.device] * len(first))
-    return _Hours(begin_s[first], first, node, device)
+    return _StepsOfHours(begin_s[first], first)
 
 
 def _in_steps(demand: Demand) -> Demand:
@@ -181,15 +221,27 @@ def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     worst = max(disks, key=attrgetter("more"))
     if len(disks) == 1:
         return worst
-    tables = pd.concat([disk.hours for disk in disks])
-    by_hour = tables.sort_values(["begin_s", "upper"])
     return replace(
         worst,
         waits=_highest([disk.waits for disk in disks]),
         queues=_highest([disk.queues for disk in disks]),
         less=max(disk.less for disk in disks),
-        hours=by_hour.drop_duplicates("begin_s", keep="last"),
+        hours=_worst_hours([disk.hours for disk in disks]),
     )
+
+
+def _worst_hours(disks: Sequence[Hours]) -> Hours:
+    """For each hour, the disk that was worst; of equal ones the last."""
+    columns: dict[str, Any] = {}
+    for field in fields(Hours):
+        parts = [getattr(disk, field.name) for disk in disks]
+        columns[field.name] = np.concatenate(parts)
+    order = np.lexsort((columns["upper"], columns["begin_s"]))
+    # The last of an hour in this order was worst.
+    is_last = np.diff(columns["begin_s"][order], append=np.inf) > 0
+    for name, values in columns.items():
+        columns[name] = values[order[is_last]]
+    return Hours(**columns)
 
 
 def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
@@ -206,18 +258,15 @@ def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
     )
 
 
-def _hours_of_either(
-    worst: pd.DataFrame, disks: pd.DataFrame, machine: pd.DataFrame
-) -> pd.DataFrame:
-    """The hours of the worst, with the most of each in which the disk or its machine is at a cap.
-
-    All three have the columns of `OnDisk.hours`.
-    """
-    both = pd.concat([disks, machine])
-    upper = both.groupby("begin_s")["upper"].sum()
+def _hours_of_either(worst: Hours, disks: Hours, machine: Hours) -> Hours:
+    """The hours of the worst, with the most of each in which one of both is at a cap."""
+    # The worst has all hours of both.
+    begin_s = np.concatenate([disks.begin_s, machine.begin_s])
+    upper = np.nan_to_num(np.concatenate([disks.upper, machine.upper]))
+    hour = np.searchsorted(worst.begin_s, begin_s)
     # They may be at their caps in other seconds of an hour, as of the whole time.
-    most = np.minimum(1.0, worst["begin_s"].map(upper))
-    return worst.assign(upper=most)
+    most = np.minimum(1.0, np.bincount(hour, upper, len(worst.begin_s)))
+    return replace(worst, upper=most)
 
 
 def _either(share: Band, other: Band) -> Band:

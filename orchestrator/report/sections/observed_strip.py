@@ -53,18 +53,17 @@ def _strip(
     may_join = candidate.word != "cannot be told"
     strip: list[_Hour] = []
     shares_before: Sequence[str] = ()
-    columns = candidate.on.hours[["begin_s", "upper", "credit", "node", "device"]]
-    for begin_s, upper, credit, node, device in columns.itertuples(index=False):
+    for judged in candidate.on.hours.rows():
         # Two digits: finer differences can hardly be seen, and would keep alike hours apart.
-        shares = (f"{upper:.2g}", f"{credit:.2g}")
+        shares = (f"{judged.upper:.2g}", f"{judged.credit:.2g}")
         # Vega takes times in milliseconds since 1970.
-        begin_ms = round(1000 * begin_s)
+        begin_ms = round(1000 * judged.begin_s)
         end_ms = begin_ms + _HOUR_MS
         hour: _Hour = {
             "upper": float(shares[0]),
             "credit": float(shares[1]),
-            "node": node,
-            "device": device,
+            "node": judged.node,
+            "device": judged.device,
             "from": begin_ms,
             "to": end_ms,
             "candidate": label,

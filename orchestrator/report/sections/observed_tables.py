@@ -120,7 +120,7 @@ def disk_row(candidate: CandidateAnswer) -> dict[str, str]:
 
 def _least_credit(candidate: CandidateAnswer) -> str:
     # The lowest hour counts: a mean would hide that the credit ran out.
-    credit = percent_in_words(candidate.on.hours["credit"].min())
+    credit = percent_in_words(candidate.on.hours.least_credit)
     # The observed disk held its load back, so more credit would have been used.
     if candidate.at_least and credit != UNKNOWN:
         return f"at most {credit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import pandas as pd
+import numpy as np
 import pytest
 
 from orchestrator.analysis.answers import phrases
@@ -32,7 +32,7 @@ from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.analysis.observed.share_bounds import OnDisk
+from orchestrator.analysis.observed.share_bounds import Hours, OnDisk
 from orchestrator.analysis.predictions import Estimate, Prediction
 from orchestrator.extensions.predict.answer import (
     cheapest,
@@ -63,14 +63,12 @@ def candidate(
     name: str, word: Word, less: float, more: float, at_least: bool = False
 ) -> CandidateAnswer:
     """A disk that would have been at its cap for so much of the time."""
-    hours = pd.DataFrame(
-        {
-            "begin_s": [HOUR_BEGIN_S, HOUR_BEGIN_S + 3600.0],
-            "upper": [0.0, more],
-            "credit": [0.5, 0.25],
-            "node": ["db-1", "db-1"],
-            "device": ["vda", "vda"],
-        }
+    hours = Hours(
+        begin_s=np.array([HOUR_BEGIN_S, HOUR_BEGIN_S + 3600.0]),
+        upper=np.array([0.0, more]),
+        credit=np.array([0.5, 0.25]),
+        node=np.array(["db-1", "db-1"], dtype=object),
+        device=np.array(["vda", "vda"], dtype=object),
     )
     on_disk = OnDisk(
         Band(less, more), Band(less, more), less, more, "IOPS", hours, None
