@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.headline_figures import LATENCY_NAMES, as_metric
+from orchestrator.analysis.answers.headline_figures import (
+    LATENCY_AVG,
+    LATENCY_NAMES,
+    LATENCY_SLOW_DISK,
+    as_metric,
+)
 from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.conclusions import (
     DecidingFigure,
@@ -182,7 +187,12 @@ class _Advantage:
         by_what = ""
         if self.metric in LATENCY_NAMES:
             by_what = f" by {LATENCY_NAMES[self.metric]}"
-        return f"in {self.subject} {self.tier} is {times} times as fast{by_what} as"
+        where = self.subject
+        # "While a disk is slow as premium" would be read as one.
+        if self.metric == LATENCY_SLOW_DISK:
+            where = f"{self.subject} with a slow disk"
+            by_what = f" by {LATENCY_NAMES[LATENCY_AVG]}"
+        return f"in {where} {self.tier} is {times} times as fast{by_what} as"
 
 
 def _is_upper_limit(figure: DecidingFigure | None) -> bool:
