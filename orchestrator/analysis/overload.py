@@ -11,7 +11,6 @@ from typing import Literal, Self
 
 from orchestrator import metrics
 from orchestrator.analysis import metric_values, results
-from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.design import slow_disks
@@ -72,7 +71,9 @@ def only_with_slow_disk(record: Record) -> bool:
     if slow is None:
         return False
     rate_per_s = load.options.get("arrival_rate")
-    before_per_s = metric_values.value_of(record, "throughput_per_s", slowed.BEFORE)
+    before_per_s = metric_values.value_of(
+        record, "throughput_per_s", slow_disks.BEFORE_SLOW_SCOPE
+    )
     if not rate_per_s or before_per_s is None:
         return True
     due = float(rate_per_s) * slow.begin_s

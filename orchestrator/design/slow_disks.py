@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.units import format_number, format_seconds, listed
 
+# The scopes of figures before a disk is slow and while it is; here, because stored answers load
+# no library of tables for them.
+BEFORE_SLOW_SCOPE = "before_slow"
+SLOW_SCOPE = "slow_disk"
 # The rate of a shorter time is that of a few transactions.
 SHORTEST_S = 1.0
 # The load is as before when so many seconds in a row are.

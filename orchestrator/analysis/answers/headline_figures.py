@@ -11,14 +11,14 @@ from orchestrator.analysis.conclusions import (
     Delta,
     Verdict,
 )
-from orchestrator.analysis.figures import slowed
+from orchestrator.design import slow_disks
 from orchestrator.metrics import NEW_ORDER
 
 ALL_TYPES = "all"
 LATENCY_AVG = "latency_avg_s"
 LATENCY_P99 = "latency_p99_s"
 # Of what was under way while a disk was slow.
-LATENCY_SLOW_DISK = f"{slowed.MEANWHILE} {LATENCY_AVG}"
+LATENCY_SLOW_DISK = f"{slow_disks.SLOW_SCOPE} {LATENCY_AVG}"
 LATENCY_NAMES = {
     LATENCY_AVG: "average latency",
     LATENCY_P99: "p99 latency",
@@ -28,7 +28,7 @@ LATENCY_NAMES = {
 
 def as_metric(figure: Delta | DecidingFigure) -> str:
     """The metric of a figure, with its scope before it where that is another than usual."""
-    if figure.scope == slowed.MEANWHILE:
+    if figure.scope == slow_disks.SLOW_SCOPE:
         return f"{figure.scope} {figure.metric}"
     return figure.metric
 
@@ -106,7 +106,7 @@ class HeadlineFigures:
         # Short runs have too few transactions for it: a column of gaps would say nothing.
         if self.has_metric(LATENCY_P99):
             metrics["p99 latency"] = LATENCY_P99
-        if self._has(workload, metric=LATENCY_AVG, scope=slowed.MEANWHILE):
+        if self._has(workload, metric=LATENCY_AVG, scope=slow_disks.SLOW_SCOPE):
             metrics["Average latency, a disk slow"] = LATENCY_SLOW_DISK
         return metrics
 

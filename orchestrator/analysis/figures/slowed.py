@@ -14,13 +14,17 @@ from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
 from orchestrator.analysis.figures.parts_of_window import Edges
 from orchestrator.analysis.figures.transactions import FAILED, Window, due, ended
-from orchestrator.design.slow_disks import RECOVERED_FOR_S
+from orchestrator.design.slow_disks import (
+    BEFORE_SLOW_SCOPE,
+    RECOVERED_FOR_S,
+    SLOW_SCOPE,
+)
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Measurement
 
 FILE = "slow.json"  # file with the times, among the raw files
-BEFORE = "before_slow"
-MEANWHILE = "slow_disk"
+BEFORE = BEFORE_SLOW_SCOPE
+MEANWHILE = SLOW_SCOPE
 AFTER = "after_slow"
 _SCOPES = (BEFORE, MEANWHILE, AFTER)
 # The load is as before when RECOVERED_FOR_S together have so much throughput. A single
