@@ -6,9 +6,16 @@ from orchestrator.model import Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 
+SECOND = "/tier-2"  # where a second volume is mounted
 
-def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
-    """A container with fio, our jobs and the volume."""
+
+def fio_container(
+    name: str, role: str, volume: Volume, world: World, second: Volume | None = None
+) -> ContainerSpec:
+    """A container with fio, our jobs and the volume, and a `second` one if there is one."""
+    mounts = [Mount(volume.name, "/tier")]
+    if second is not None:
+        mounts.append(Mount(second.name, SECOND))
     return own_images.container(
         "disk",
         name,
@@ -18,7 +25,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         # `sleep` as process 1 would ignore the signal that stops it.
         init=True,
         stop_timeout_s=1,
-        mounts=(Mount(volume.name, "/tier"),),
+        mounts=tuple(mounts),
         folders={"/fio": _fio_jobs(world.root)},
         capabilities=("DAC_OVERRIDE",),  # files on the disk may be a database's
         placement=volume.placement,

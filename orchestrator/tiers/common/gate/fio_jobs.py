@@ -60,6 +60,22 @@ def fio_on(volume: model.Volume, world: powers.World) -> Iterator[FioContainer]:
         yield FioContainer(container)
 
 
+StartFioOnTwo = Callable[
+    [model.Volume, model.Volume, powers.World], AbstractContextManager["FioContainer"]
+]
+
+
+@contextmanager
+def fio_on_two(
+    first: model.Volume, second: model.Volume, world: powers.World
+) -> Iterator[FioContainer]:
+    """A container with fio and two volumes."""
+    name = f"{world.scope}-gate"
+    spec = fio_containers.fio_container(name, "client", first, world, second)
+    with world.platform.running(spec) as container:
+        yield FioContainer(container)
+
+
 def in_ms(seconds: float) -> str:
     """A time as fio reads it."""
     return f"{round(1e3 * seconds)}ms"

@@ -2,16 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from orchestrator import facts, parts, powers
 from orchestrator.model import Volume
-from orchestrator.system import at_once
 from orchestrator.tier import BOTH_DISKS, GateCheck, Limits, Tier
-from orchestrator.tiers.common.gate import expected, fio_jobs
+from orchestrator.tiers.common.gate import expected, fio_containers, fio_jobs
 
-# They begin and end some 0.1 s apart, in which one has all by itself.
 _SETTINGS = {"SIZE": "64m", "RAMP": "1s", "RUNTIME": "4s"}
 _TOLERANCE_PCT = 5.0
 
@@ -55,7 +52,7 @@ def of_all_disks(
     tier: Tier,
     disks: parts.Disks,
     world: powers.World,
-    start: fio_jobs.StartFio = fio_jobs.fio_on,
+    start: fio_jobs.StartFioOnTwo = fio_jobs.fio_on_two,
 ) -> Iterator[GateCheck]:
     """Reads from all `disks` at once, as deep as their caps need. GateError if fio cannot run."""
     if tier.shared is None:
@@ -68,7 +65,7 @@ def of_machine(
     tier: Tier,
     checked: Sequence[Checked],
     world: powers.World,
-    start: fio_jobs.StartFio = fio_jobs.fio_on,
+    start: fio_jobs.StartFioOnTwo = fio_jobs.fio_on_two,
 ) -> Iterator[GateCheck]:
     """Reads from the disks of a node's data and log at once, held against what the machine lets
     through. GateError if fio cannot run."""
@@ -82,39 +79,32 @@ def _checks(
     together: Limits,
     checked: Sequence[Checked],
     world: powers.World,
-    start: fio_jobs.StartFio,
+    start: fio_jobs.StartFioOnTwo,
 ) -> Iterator[GateCheck]:
-    with ExitStack() as up:
-        fios: list[_Fio] = []
-        for number, disk in enumerate(checked, start=1):
-            # Each fio runs in a container, and two cannot have one name.
-            apart = replace(world, scope=f"{world.scope}-{number}")
-            fio = up.enter_context(start(disk.volume, apart))
-            fios.append(_Fio(disk.tier, fio))
-        at_once.each(lambda of_disk: of_disk.fio.run("prepare", _SETTINGS), fios)
-        name = checked[0].tier.name
+    first, second = checked
+    with start(first.volume, second.volume, world) as fio:
+        fio.run("prepare", _SETTINGS)
+        fio.run("prepare", {**_SETTINGS, "DIR": fio_containers.SECOND})
         for reads in _SIZES:
-            world.progress.step(f"disk check of {name}: {len(fios)} disks at once")
-            yield _check(together, checked, reads, _reads_per_s(reads, fios))
+            world.progress.step(f"disk check of {first.tier.name}: 2 disks at once")
+            per_s = _reads_per_s(reads, first.tier, second.tier, fio)
+            yield _check(together, checked, reads, per_s)
 
 
-@dataclass(frozen=True)
-class _Fio:
-    tier: Tier
-    fio: fio_jobs.FioContainer
-
-    def reads_per_s(self, reads: _Reads) -> float:
-        """How many of these reads the disk takes a second."""
-        # As deep as its own cap needs: all ask for more together than their shared limit lets.
-        depth = expected.depth(self.tier, reads.block_bytes)
-        job = fio_jobs.random_reads(depth, reads.block_bytes)
-        (cell,) = self.fio.run("depth", {**_SETTINGS, **job})
-        return fio_jobs.bytes_per_s(cell) / reads.block_bytes
-
-
-def _reads_per_s(reads: _Reads, fios: Sequence[_Fio]) -> float:
-    """How many of these reads all disks take a second together."""
-    return sum(at_once.each(lambda of_disk: of_disk.reads_per_s(reads), fios))
+def _reads_per_s(
+    reads: _Reads, first: Tier, second: Tier, fio: fio_jobs.FioContainer
+) -> float:
+    """How many of these reads both disks take a second together."""
+    # As deep as its own cap needs: both ask for more together than their shared limit lets.
+    settings = {
+        **_SETTINGS,
+        **fio_jobs.random_reads(
+            expected.depth(first, reads.block_bytes), reads.block_bytes
+        ),
+        "IODEPTH_2": str(expected.depth(second, reads.block_bytes)),
+    }
+    jobs = fio.run("together", settings)
+    return sum(fio_jobs.bytes_per_s(job) for job in jobs) / reads.block_bytes
 
 
 def _check(
