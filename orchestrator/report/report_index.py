@@ -180,9 +180,11 @@ class ReportIndex:
     def absence(self, profile: str, workload: str, metric: str = "") -> str:
         """What stands in the place of a value that is not there."""
         # "Missing" is a loss; "not measured" is no fault of the run.
-        if not self.finished(profile, workload):
+        finished = self.finished(profile, workload)
+        if not finished:
             return "missing"
-        if metric == "recovery_s":
+        # A workload without a slow disk has nothing to recover from.
+        if metric == "recovery_s" and finished[0].record.workload.slow:
             return "not recovered"
         return "not measured"
 

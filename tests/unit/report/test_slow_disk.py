@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pytest
+
 from orchestrator import report
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.figures import slowed
@@ -12,7 +14,13 @@ from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.report.blocks import Charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats, deltas, over_time, tier_picture
+from orchestrator.report.sections import (
+    caveats,
+    deltas,
+    over_time,
+    summary,
+    tier_picture,
+)
 from orchestrator.report.sections import measured as measured_section
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
@@ -180,6 +188,57 @@ def test_where_none_recovered_that_stands_in_place_of_a_time() -> None:
     sections = recovered_in(repetitions=0)
     assert "text='not recovered'" in sections.measured
     assert "text='not recovered'" in sections.changes
+
+
+def slow_under_insert(record: Record) -> Record:
+    """Figures of a slow disk, of one of two workloads."""
+    if record.workload.name != "insert":
+        return record
+    return alike_but_for_the_slow_disk(record)
+
+
+@pytest.mark.parametrize("first", ["insert", "point-select"])
+def test_a_workload_without_a_slow_disk_may_stand_beside_one_with(first: str) -> None:
+    """The page of such a campaign ended with a KeyError, or had no column of the slow disk."""
+    others = {"insert", "point-select"} - {first}
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=[first, *others],
+        frames=False,
+        change=slow_under_insert,
+    )
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    table = summary.verdict_table(index)
+    titles = [column.title for column in table.columns]
+    assert "Average latency, a disk slow" in titles
+    cells: dict[str, list[str]] = {"insert": [], "point-select": []}
+    workload = ""
+    for row in table.rows:
+        # A row of one cell is a workload's heading.
+        if len(row) == 1:
+            workload, _, _ = row[0].text.partition(":")
+        else:
+            cells[workload].append(row[-1].text)
+    assert cells["point-select"] == ["not measured", "not measured"]
+    assert "not measured" not in cells["insert"]
+
+
+def test_a_workload_without_a_slow_disk_is_not_said_not_to_have_recovered() -> None:
+    def with_figures_of_insert(record: Record) -> Record:
+        if record.workload.name != "insert":
+            return record
+        return with_figures(record)
+
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert", "point-select"],
+        frames=False,
+        change=with_figures_of_insert,
+    )
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    compared = repr(deltas.section(index))
+    assert "time to recover" in compared
+    assert "not recovered" not in compared
 
 
 def test_the_ticket_says_which_disk_was_slow() -> None:
