@@ -300,6 +300,21 @@ def test_where_the_number_of_transactions_is_given_their_time_counts() -> None:
     assert "confirms this." in bottleneck.text
 
 
+def test_a_limit_that_a_closed_loop_follows_too_far_is_not_the_limit() -> None:
+    """As of two stalls that fell into a machine's bandwidth while it was lowered: 4.7."""
+    stalled = {"shared bandwidth": 4.7}
+    assert judged("unattributed", tried_out(stalled)).cause == "unattributed"
+    assert judged("iops_cap", tried_out(stalled)).cause == "unattributed"
+    # What queues at an arrival rate may follow its limit as far.
+    at_a_rate = tried_out(stalled, arrival_rate=50)
+    assert judged("unattributed", at_a_rate).cause == "shared_cap"
+
+
+def test_a_limit_is_found_beside_one_that_is_followed_too_far() -> None:
+    tried = tried_out({"shared bandwidth": 4.7, "node CPU": 0.9})
+    assert judged("unattributed", tried).cause == "cpu_bound"
+
+
 def test_a_run_without_changes_is_as_it_was() -> None:
     plain = Bottleneck(
         "premium", "insert", "node-1", "iops_cap", "Its counters say so.", {}
