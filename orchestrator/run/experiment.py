@@ -50,6 +50,7 @@ from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.system import campaign_writing
+from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.tier import Gate
 
 # These phases last as long as planned; only what comes around them is learnt.
@@ -179,6 +180,8 @@ def _all_runs(
 ) -> Iterator[Run]:
     left = TimeLeft()
     forgone: dict[Path, str] = {}
+    # Each run is announced with all before it, which are not read again unless they changed.
+    read_before = RunsReadBefore()
     for run in schedule:
         plan = schedule.plan
         left_s = left.before(schedule.left, plan)
@@ -199,7 +202,7 @@ def _all_runs(
         hear(RunBegins(plan, run, here.profile, left_s))
         took_s = _recorded(here)
         # Judged while the campaign goes on, so that `status` need not read a table.
-        judging.announce(schedule.folder, run, world, hear)
+        judging.announce(schedule.folder, run, world, read_before, hear)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         # The plan grows first: the other two ask whether this was the last run.

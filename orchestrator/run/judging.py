@@ -20,6 +20,7 @@ from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.run.live_events import Hear, StandingFound, heard_by_nobody
 from orchestrator.system import campaign_writing, store
+from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.units import all_of
 
 
@@ -27,14 +28,18 @@ def announce(
     campaign: Path,
     run: model.Run,
     world: powers.World,
+    before: RunsReadBefore,
     hear: Hear = heard_by_nobody,
 ) -> None:
-    """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
+    """Says what `run` gave and how its campaign stands. What fails here fails no campaign.
+
+    `before`: keeps the runs that were read, from one call to the next.
+    """
     try:
         # The basis is taken before files are read. What is written meanwhile must not count as
         # judged.
         basis = judged_runs.basis_of(campaign)
-        stored = store.load(campaign, tables=False)
+        stored = store.load_again(campaign, before)
         data = store.load_run(campaign_writing.run_folder(campaign, run))
         judged = judged_run(data, stored)
         decided = decided_by_records(stored)

@@ -44,6 +44,7 @@ from orchestrator.system.campaign_folders import (
     VERIFIED,
     fingerprint_name,
 )
+from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.system.stored_json import in_form
 from orchestrator.tier import Gate
 
@@ -56,9 +57,22 @@ _Read = TypeVar("_Read")
 def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
+    return _load(campaign, partial(_run_in, tables))
+
+
+def load_again(campaign: Path, before: RunsReadBefore) -> Results:
+    """Reads a campaign as `load` does without tables.
+
+    Runs whose records have not changed are taken from `before`, which keeps those that are read
+    now.
+    """
+    return _load(campaign, partial(_run_unless_read, before))
+
+
+def _load(campaign: Path, read_run: _ReadRun) -> Results:
     remarks = _Remarks()
     read = _without_runs(campaign, remarks)
-    runs = tuple(_runs(campaign, read.plan, tables, remarks))
+    runs = tuple(_runs(campaign, read.plan, read_run, remarks))
     return replace(
         read,
         plan=_with_notes(read.plan, remarks.notes(campaign)),
@@ -175,18 +189,56 @@ def _plan(campaign: Path, changed: list[str]) -> Plan:
 
 
 def _runs(
-    campaign: Path, plan: Plan, tables: bool, remarks: _Remarks
+    campaign: Path, plan: Plan, read_run: _ReadRun, remarks: _Remarks
 ) -> Iterator[RunData]:
     for folder in run_folders.present(campaign, plan, remarks.left_out):
-        record = _record_in(folder, remarks)
-        if record is not None:
-            yield _run_data(record, folder.path, tables, remarks)
+        run = read_run(folder, remarks)
+        if run is not None:
+            yield run
 
 
-def _record_in(folder: run_folders.RunFolder, remarks: _Remarks) -> Record | None:
+def _run_in(
+    tables: bool, folder: run_folders.RunFolder, remarks: _Remarks
+) -> RunData | None:
+    record = _record_in(folder, remarks)
+    if record is None:
+        return None
+    return _run_data(record, folder.path, tables, remarks)
+
+
+def _run_unless_read(
+    before: RunsReadBefore, folder: run_folders.RunFolder, remarks: _Remarks
+) -> RunData | None:
+    file = folder.path / run_folders.RECORD
+    try:
+        content = plain_files.read(file)
+    except (OSError, CutError, NotReadableError):
+        # It says what is to be said of a record that cannot be read.
+        return _run_in(False, folder, remarks)
+    run = before.found(file, content)
+    # The plan says which run belongs there, and may have changed although the record has not.
+    if run is not None and not run_folders.unlike(run.record, folder):
+        return run
+    changed_before = len(remarks.changed)
+    record = _record_in(folder, remarks, content)
+    if record is None:
+        return None
+    run = _run_data(record, folder.path, False, remarks)
+    # Of a record that somebody changed it must be said each time.
+    if len(remarks.changed) == changed_before:
+        before.keep(file, content, run)
+    return run
+
+
+def _record_in(
+    folder: run_folders.RunFolder,
+    remarks: _Remarks,
+    already_read: bytes | None = None,
+) -> Record | None:
     if not plain_files.is_file(folder.path / run_folders.RECORD):
         return None
-    record = _whole(partial(_record, folder.path, remarks.changed), None, remarks)
+    read = partial(_record, folder.path, remarks.changed, already_read)
+    record = _whole(read, None, remarks)
     if record is None:
         return None
     unlike = run_folders.unlike(record, folder)
@@ -216,13 +268,16 @@ def _with_notes(plan: Plan, about_files: Iterable[Note]) -> Plan:
     return replace(plan, notes=tuple(notes))
 
 
-def _record(folder: Path, changed: list[str]) -> Record:
+def _record(
+    folder: Path, changed: list[str], already_read: bytes | None = None
+) -> Record:
     return stored_json.read_json(
         folder / run_folders.RECORD,
         Record,
         RESULTS_FORMAT,
         older=results_formats.RECORDS,
         changed=changed,
+        already_read=already_read,
     )
 
 
@@ -255,6 +310,10 @@ class _Remarks:
 def _in_folder(text: str, campaign: Path) -> str:
     """The text with paths as they are in the folder, wherever that lies."""
     return text.replace(f"{campaign}/", "")
+
+
+# A run's folder → the run, or None if it left no record that can be read.
+_ReadRun = Callable[[run_folders.RunFolder, _Remarks], RunData | None]
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _Read:

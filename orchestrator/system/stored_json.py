@@ -78,15 +78,17 @@ def read_json(
     part: str = "",
     older: Mapping[int, results_formats.Upgrade] = MappingProxyType({}),
     changed: list[str] | None = None,
+    already_read: bytes | None = None,
 ) -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
     such, nor those that ended before. UsageError for another version than the `readable` one and
     those `older` ones that can be upgraded; CutError for another form. `changed`: gets the file if
-    somebody has changed it; without it that is a CutError too."""
+    somebody has changed it; without it that is a CutError too. `already_read`: the file's bytes, if
+    somebody has them."""
     if part and plain_files.kind_of(file) == "nothing":
         return noun()
     with in_form(file):
-        content = plain(file)
+        content = plain(file, already_read)
         _look_for_changes(file, content, changed)
         version = content.get("schema_version", 1)
         if isinstance(version, int) and version in older:
@@ -121,10 +123,12 @@ def facts(file: Path, changed: list[str]) -> dict[str, Any]:
         return content
 
 
-def plain(file: Path) -> dict[str, Any]:
-    """The content of a file as it stands. OSError, CutError and ValueError for what cannot be
-    read."""
-    text = plain_files.read(file).decode("utf-8-sig")
+def plain(file: Path, already_read: bytes | None = None) -> dict[str, Any]:
+    """The content of a file as it stands. `already_read`: its bytes, if somebody has them. OSError,
+    CutError and ValueError for what cannot be read."""
+    if already_read is None:
+        already_read = plain_files.read(file)
+    text = already_read.decode("utf-8-sig")
     try:
         parsed = _parsed(file, text)
         if not isinstance(parsed, dict):

@@ -20,6 +20,7 @@ from orchestrator.facts import Pause
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judged_runs, judging, outlines, status, status_lines
 from orchestrator.system import campaign_writing, store, stored_json
+from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
@@ -205,7 +206,8 @@ def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
     shutil.rmtree(folder / "runs")
     progress = QuietProgress()
     world = replace(fake_world(), progress=progress)
-    judging.announce(folder, Run(1, "premium", "insert", 1), world)
+    run = Run(1, "premium", "insert", 1)
+    judging.announce(folder, run, world, RunsReadBefore())
     (said,) = progress.said
     assert "the state of the campaign is not known: " in said
 
