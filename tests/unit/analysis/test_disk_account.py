@@ -195,14 +195,16 @@ def test_the_machines_declared_limit_yields_to_the_volumes_count_alone(
 def test_the_machines_limit_is_named_with_its_source() -> None:
     counted = values(**AT_CAP, **exceeded(0.0, 60.0))
     text = node_cause.judge(counted, TIER, "node-1").text
-    assert "the machine's limit (IOPS, by EBS' count): a larger machine" in text
+    assert (
+        "the machine's limit (IOPS, by the volume's counts): a larger machine" in text
+    )
 
 
 def test_what_a_machine_lets_through_is_measured() -> None:
     """The disk was below its own cap all the time, and held back."""
     judged = node_cause.judge(values(**exceeded(0.0, 72.0)), TIER, "node-1")
     assert judged.text.startswith(
-        "The machine of node-1 held its disk back: by EBS' count its IOPS limit was "
+        "The machine of node-1 held its disk back: by the volume's counts its IOPS limit was "
         "exceeded 72 % of the time (440 IOPS)."
     )
     assert "A larger machine would help" in judged.text
@@ -213,18 +215,18 @@ def test_what_a_machine_lets_through_is_measured() -> None:
     [
         (
             {**AT_CAP, **exceeded(60.0, 12.0)},
-            " By EBS' count demand was above the volume's IOPS for 60 % and the "
+            " By the volume's counts demand was above the volume's IOPS for 60 % and the "
             "machine's IOPS for 12 % of the time.",
         ),
         (
             exceeded(0.0, 104.0, "bandwidth"),
-            " By EBS' count demand was above the machine's bandwidth for 100 % of the "
+            " By the volume's counts demand was above the machine's bandwidth for 100 % of the "
             "time. Its median second used 40 % of a cap: I/Os came in bursts, or the "
             "limit is below the one declared.",
         ),
         (
             {**AT_CAP, **exceeded(2.0, 0.0)},
-            " Its disk used 99 % of a cap in the median second. By EBS' count "
+            " Its disk used 99 % of a cap in the median second. By the volume's counts "
             "demand was above a limit for 2 % of the time: no cap is named.",
         ),
         (exceeded(9.9, 9.9), ""),

@@ -110,7 +110,7 @@ def test_the_count_of_another_volume_is_no_growth() -> None:
     named = bottlenecks.bottleneck([run], None)
     assert named is not None
     assert named.evidence["instance_iops_exceeded_pct"] == 0
-    assert "By EBS' count" not in named.text
+    assert "By the volume's counts" not in named.text
 
 
 def strip_of(run: RunData) -> dict[str, float]:

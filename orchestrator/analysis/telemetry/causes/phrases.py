@@ -186,5 +186,5 @@ def _requests_refused(values: Evidence, node: str) -> str:
 def whose_word(reach: LimitReach) -> str:
     """Who says that a limit was reached, as it stands behind "by"."""
     if reach.source == "volume":
-        return "EBS' count"
+        return "the volume's counts"
     return "its provider's report"
