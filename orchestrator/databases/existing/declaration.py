@@ -163,10 +163,7 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         )
     yield from _mistakes_of_names(declared)
     yield from _mistakes_of_pages(declared)
-    for key in _DEVICES:
-        names: tuple[str, ...] = getattr(declared, key)
-        if names and len(names) not in (1, hosts):
-            yield _mistake(key, "write one for all hosts, or one for each")
+    yield from _mistakes_of_devices(declared)
     if bool(declared.save) != bool(declared.restore):
         yield _mistake("restore", "belongs together with `save`: give both or none")
     if declared.may_drop not in (None, declared.database):
@@ -176,6 +173,27 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
     if declared.flavour not in (None, *FLAVOURS):
         yield _mistake("flavour", f"write {' or '.join(FLAVOURS)}, or leave it out")
     yield from _mistakes_of_tls(declared)
+
+
+def _mistakes_of_devices(declared: Existing) -> Iterator[Mistake]:
+    hosts = len(declared.servers)
+    mistakes: list[Mistake] = []
+    for key in _DEVICES:
+        names: tuple[str, ...] = getattr(declared, key)
+        if names and len(names) not in (1, hosts):
+            mistakes.append(_mistake(key, "write one for all hosts, or one for each"))
+    yield from mistakes
+    if mistakes:
+        return
+    for number in range(hosts):
+        log_device = wal_device(declared, number)
+        # All I/Os of the data would be held against the limits of the WAL's disk.
+        if log_device and log_device == device(declared, number):
+            yield _mistake(
+                "wal_devices",
+                f"{log_device} holds the data too: name a disk of the WAL alone, or leave it out",
+            )
+            return
 
 
 def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:

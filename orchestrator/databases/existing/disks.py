@@ -175,7 +175,8 @@ def of_host(
         return HostDisks(wal=log_device)
     # A log on the disk of the data is counted with these.
     wal = [name for name in logs if name not in (*data, *counted)]
-    if log_device:
+    # One that holds data too would be held against the WAL's limits with all I/Os of these.
+    if log_device and log_device not in (*data, *counted):
         wal = [log_device]
     not_counted = "; ".join(_not_counted(device, disk_of, data, wal))
     # All directories within a container seem to be below the machine's `/`.

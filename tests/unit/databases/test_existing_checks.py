@@ -346,6 +346,11 @@ def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
         ({"tservers": "http://a:9000"}, "tservers", "1 for 3 hosts"),
         ({"masters": "10.0.0.11:7000"}, "masters", "write http://host:port"),
         ({"devices": "sdb sdc"}, "devices", "one for all hosts, or one for each"),
+        (
+            {"devices": "sdb", "wal_devices": "sdc sdb sdc"},
+            "wal_devices",
+            "sdb holds the data too: name a disk of the WAL alone",
+        ),
         ({"may_drop": "yes"}, "may_drop", "must repeat the name tierbench"),
         ({"pasword_env": "X"}, "pasword_env", "unknown key"),
         (

@@ -170,6 +170,8 @@ def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
         ({"devices": "sdb", "wal_devices": "vdc"}, disks.Places(),
          disks.HostDisks(("sdb",), "vdc")),
         ({"wal_devices": "vdc"}, disks.Places(), disks.HostDisks((), "vdc")),
+        ({"wal_devices": "sdb"}, disks.Places(("/mnt/d1",), ("/mnt/d1",)),
+         disks.HostDisks(("sdb",))),
     ],
 )  # fmt: skip
 def test_all_directories_count_or_are_doubted(
