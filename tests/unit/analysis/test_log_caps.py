@@ -124,6 +124,66 @@ def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
     assert free.name != "vm_cap"
 
 
+# What sessions were seen to do on a node whose disk they wait for.
+WAITING = {
+    "disk_iops": 150.0,
+    "disk_queue_depth": 25.0,
+    "disk_await_s": 0.02,
+    "idle_disk_latency_s": 0.002,
+    "held_back_pct": 60.0,
+    "cpu_pct": 20.0,
+    "node_cores": 2.0,
+    "client_cores": 0.2,
+    "sessions": 32.0,
+    "seen_reading_pct": 60.0,
+    "seen_syncing_pct": 20.0,
+    "seen_running_pct": 10.0,
+    "seen_idle_pct": 10.0,
+}
+
+
+@pytest.mark.parametrize("sessions", [0.0, 32.0])
+def test_a_machine_s_cap_that_is_reached_at_times_is_not_called_the_disk_s(
+    sessions: float,
+) -> None:
+    """The data's disk does 15 % of its own cap: one with more IOPS would not help."""
+    values = of_figures(
+        {
+            **WAITING,
+            "sessions": sessions,
+            "iops_of_cap_pct": 15.0,
+            "time_at_iops_cap_pct": 0.0,
+            "machine_iops_of_cap_pct": 70.0,
+            "time_at_machine_iops_cap_pct": 40.0,
+        }
+    )
+    cause = node_cause.judge(values, replace(DATA, machine=MACHINE), "node-1")
+    assert cause.name == "vm_cap"
+    assert "together were at 400 IOPS 40 % of the time" in cause.text
+    often = but(values, iops_of_cap_pct=90.0, time_at_iops_cap_pct=45.0)
+    cause = node_cause.judge(often, replace(DATA, machine=MACHINE), "node-1")
+    assert cause.name == "iops_cap"
+
+
+def test_of_a_machine_s_two_caps_the_one_that_is_reached_is_named() -> None:
+    machine = MachineLimits("azure/Standard_D4s_v5", Limits(400, 4_000_000))
+    values = of_figures(
+        {
+            **WAITING,
+            "disk_bytes_per_s": 2_000_000.0,
+            "iops_of_cap_pct": 15.0,
+            "bandwidth_of_cap_pct": 2.0,
+            "machine_iops_of_cap_pct": 40.0,
+            "time_at_machine_iops_cap_pct": 1.0,
+            "machine_bandwidth_of_cap_pct": 80.0,
+            "time_at_machine_bandwidth_cap_pct": 45.0,
+        }
+    )
+    cause = node_cause.judge(values, replace(DATA, machine=machine), "node-1")
+    assert cause.name == "vm_cap"
+    assert "together were at 4 MB/s 45 % of the time" in cause.text
+
+
 def test_a_data_disk_at_its_own_cap_is_not_the_machine_s() -> None:
     """What the machine lets through of both is told of both, and is far from reached."""
     values = of_figures(

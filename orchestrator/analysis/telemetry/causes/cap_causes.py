@@ -2,7 +2,7 @@
 
 When each of them holds: docs/research/RULES.md."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
     assumed,
     largest,
 )
+from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier, VmLimit
 from orchestrator.units import format_bytes_per_s
 
@@ -77,21 +78,30 @@ _KINDS = (_IOPS, _BANDWIDTH)
 
 
 def cap_causes(
-    values: Evidence, tier: Tier, node: str, at_times_pct: float | None = None
+    values: Evidence,
+    tier: Tier,
+    node: str,
+    at_times_pct: float | None = None,
+    first: BottleneckCause = "iops_cap",
 ) -> list[Cause]:
     """The caps that hold I/Os back, the disk's or its machine's; none beside which the other is
     nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
-    second decides."""
-    return list(_cap_causes(values, tier, node, at_times_pct))
+    second decides. `first`: the one of both that is asked first."""
+    kinds = sorted(_KINDS, key=lambda kind: kind.cause != first)
+    return list(_cap_causes(kinds, values, tier, node, at_times_pct))
 
 
 def _cap_causes(
-    values: Evidence, tier: Tier, node: str, at_times_pct: float | None
+    kinds: Sequence[_Kind],
+    values: Evidence,
+    tier: Tier,
+    node: str,
+    at_times_pct: float | None,
 ) -> Iterator[Cause]:
-    for kind in _KINDS:
+    for kind in kinds:
         is_shared = _is_at_shared_cap(kind, values)
         reached = _is_at_cap(kind, values, at_times_pct)
-        if not reached and _are_both_at_cap(kind, values, tier, at_times_pct):
+        if _are_both_at_cap(kind, values, tier, at_times_pct):
             yield _both_at_cap_of_machine(kind, values, tier, node)
             continue
         if not reached and _is_held_back_by_machine(kind, values, at_times_pct):
@@ -121,29 +131,33 @@ def _are_both_at_cap(
     kind: _Kind, values: Evidence, tier: Tier, at_times_pct: float | None
 ) -> bool:
     """Whether the disks of data and log together are held back by what their machine lets
-    through."""
+    through, and the data's disk is not at its own cap as often."""
+    if tier.machine is None or not cap_binding.binds(kind.name, values, tier):
+        return False
     if at_times_pct is None:
         is_at_cap = (values.caps.of_machine_pct(kind.name) or 0.0) >= CAP_PCT
-    else:
-        is_at_cap = (values.caps.time_at_machine_pct(kind.name) or 0.0) >= at_times_pct
-    return (
-        tier.machine is not None
-        and is_at_cap
-        and cap_binding.binds(kind.name, values, tier)
-    )
+        return is_at_cap and not _is_at_cap(kind, values, at_times_pct)
+    time_pct = values.caps.time_at_machine_pct(kind.name) or 0.0
+    own_time_pct = values.caps.time_at_cap_pct(kind.name) or 0.0
+    return time_pct >= at_times_pct and time_pct > own_time_pct
 
 
 def _both_at_cap_of_machine(
     kind: _Kind, values: Evidence, tier: Tier, node: str
 ) -> Cause:
     assert tier.machine is not None
-    together = percent(values.caps.of_machine_pct(kind.name))
     limit = format_bytes_per_s(tier.machine.limits.bytes_per_s or 0)
     if kind.name == "iops":
         limit = f"{number(tier.machine.limits.iops)} IOPS"
+    together_pct = values.caps.of_machine_pct(kind.name) or 0.0
+    reached = f"reached {percent(together_pct)} of {limit}"
+    # The median second of a cap that is reached at times is below it.
+    if together_pct < CAP_PCT:
+        time = percent(values.caps.time_at_machine_pct(kind.name))
+        reached = f"were at {limit} {time} of the time"
     waits = instead_of_idle(values, "each I/O")
     text = (
-        f"The disks of {node} for data and WAL together reached {together} of {limit}{waits}. "
+        f"The disks of {node} for data and WAL together {reached}{waits}. "
         f"Their machine ({tier.machine.vm}) lets no more through. A larger machine would help; "
         "faster disks would not."
     )

@@ -242,7 +242,10 @@ def _binding_cap(case: _FollowedCase) -> Cause | None:
     """The disk's cap, or the machine's or the shared one that stands for it, in however few seconds
     it is reached; None if it does not bind."""
     # Sessions were seen to wait for it, so it need not be reached in most of the seconds.
-    for cause in cap_causes(case.values, case.tier, case.node, at_times_pct=0.0):
+    causes = cap_causes(
+        case.values, case.tier, case.node, at_times_pct=0.0, first=case.most
+    )
+    for cause in causes:
         if cause.name in (case.most, "vm_cap", "shared_cap"):
             return cause
     return None

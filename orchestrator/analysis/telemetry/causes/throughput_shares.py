@@ -6,6 +6,7 @@ What counts for which cause: docs/research/RULES.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.analysis.telemetry.causes.signs import (
     client_use,
@@ -183,15 +184,31 @@ _CAP_CAUSES: Mapping[CapName, BottleneckCause] = {
 
 
 def _fuller_cap(values: Evidence) -> CapName:
-    """The cap that is reached in more of the seconds, else the one that more is used of."""
-    iops = (values.caps.time_at_iops_cap_pct or 0.0, values.caps.iops_of_cap_pct or 0.0)
-    bandwidth = (
-        values.caps.time_at_bandwidth_cap_pct or 0.0,
-        values.caps.bandwidth_of_cap_pct or 0.0,
-    )
-    if bandwidth > iops:
+    """The cap that is reached in more of the seconds, else the one that more is used of.
+
+    It is the disk's, or that of its machine on the disks of data and log.
+    """
+    if _fullness(values, "bandwidth") > _fullness(values, "iops"):
         return "bandwidth"
     return "iops"
+
+
+class _Fullness(NamedTuple):
+    """How full a cap is, in %: of the seconds, and of it in the median second."""
+
+    time_pct: float
+    used_pct: float
+
+
+def _fullness(values: Evidence, cap: CapName) -> _Fullness:
+    of_disk = _Fullness(
+        values.caps.time_at_cap_pct(cap) or 0.0, values.caps.of_cap_pct(cap) or 0.0
+    )
+    of_machine = _Fullness(
+        values.caps.time_at_machine_pct(cap) or 0.0,
+        values.caps.of_machine_pct(cap) or 0.0,
+    )
+    return max(of_disk, of_machine)
 
 
 def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> float:
