@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.analysis import conclusions, overload, results
+from orchestrator.analysis import conclusions, overload, recoveries, results
 from orchestrator.analysis.answers import headline_figures, lost_runs
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.campaign import campaign_answer
@@ -183,9 +183,8 @@ class ReportIndex:
         finished = self.finished(profile, workload)
         if not finished:
             return "missing"
-        # A workload without a slow disk has nothing to recover from.
-        if metric == "recovery_s" and finished[0].record.workload.slow:
-            return "not recovered"
+        if metric == "recovery_s":
+            return _no_recovery(finished)
         return "not measured"
 
     def metric_cells(
@@ -288,3 +287,15 @@ class ReportIndex:
 
 def _mean(cell: conclusions.CellSummary) -> float:
     return cell.mean
+
+
+def _no_recovery(runs: Iterable[results.RunData]) -> str:
+    """What stands in the place of a time to recover that no run has."""
+    gaps: list[recoveries.RecoveryGap | None] = []
+    for run in runs:
+        gaps.append(recoveries.recovery_gap(run.record))
+    if "not recovered" in gaps:
+        return "not recovered"
+    if "ended too soon" in gaps:
+        return "window too short"
+    return "not measured"

@@ -1,6 +1,6 @@
 """Doubts about the window of a run: that load was not steady in it, or that it was short. Pure."""
 
-from orchestrator.analysis import metric_values, overload, results
+from orchestrator.analysis import metric_values, overload, recoveries, results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.figures import slowed
@@ -32,21 +32,12 @@ def windows(run: RunData, _: Totals) -> Doubts:
 
 
 def _recovery(record: Record) -> Doubts:
-    """A doubt if the load was not seen as before the slow disk again."""
-    load = record.workload
-    slow = slow_disks.slow_time(load.slow, load.measure_s)
-    if slow is None or metric_values.value_of(record, "recovery_s") is not None:
-        return
-    # The note on the pace says that the queue grew before: there is nothing to recover to.
-    if overload.overloaded(record) and not overload.only_with_slow_disk(record):
-        return
-    before_per_s = metric_values.value_of(record, "throughput_per_s", slowed.BEFORE)
-    after_s = load.measure_s - slow.end_s
-    if not before_per_s:
+    gap = recoveries.recovery_gap(record)
+    if gap == "nothing before":
         yield _nothing_before()
-    elif after_s < slow_disks.LEFT_TO_RECOVER_S:
-        yield _ended_too_soon(after_s)
-    else:
+    elif gap == "ended too soon":
+        yield _ended_too_soon(recoveries.left_to_recover_s(record))
+    elif gap == "not recovered":
         yield _not_recovered(overload.at_a_rate(record))
 
 

@@ -40,6 +40,7 @@ def with_figures(record: Record) -> Record:
     figures = (
         measured("slow_share_pct", share_pct + apart),
         measured("recovery_s", recovery_s + apart),
+        measured("throughput_per_s", 1000.0, slowed.BEFORE),
         measured("throughput_per_s", 10 * share_pct + apart, slowed.MEANWHILE),
     )
     return replace(
@@ -239,6 +240,28 @@ def test_a_workload_without_a_slow_disk_is_not_said_not_to_have_recovered() -> N
     compared = repr(deltas.section(index))
     assert "time to recover" in compared
     assert "not recovered" not in compared
+
+
+def test_a_window_that_ended_too_soon_does_not_say_that_nothing_recovered() -> None:
+    """The note on the run says that a recovery could not be seen; its figures said otherwise."""
+
+    def ended_too_soon(record: Record) -> Record:
+        figured = with_figures(record)
+        kept = [m for m in figured.measurements if m.metric != "recovery_s"]
+        late = replace(SLOW[0], after_s=37.0)
+        load = replace(figured.workload, slow=(late,))
+        return replace(figured, workload=load, measurements=tuple(kept))
+
+    campaign = build_campaign(
+        profiles=["ultra", "premium"],
+        workloads=["insert"],
+        frames=False,
+        change=ended_too_soon,
+    )
+    index = ReportIndex(campaign, verdicts.judge(campaign))
+    changes = repr(deltas.section(index))
+    assert "window too short" in changes
+    assert "not recovered" not in changes
 
 
 def test_the_ticket_says_which_disk_was_slow() -> None:
