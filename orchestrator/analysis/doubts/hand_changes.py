@@ -16,10 +16,14 @@ _TOLD = 2
 
 @dataclass
 class _HandChange:
-    """What one command set. `time_s`: Unix seconds; None if its line was cut."""
+    """What one command set. `time_s`: Unix seconds; None if its line was cut.
+
+    `is_undone`: it failed on another disk, so that this one has again what it had.
+    """
 
     time_s: float | None
     limits: Mapping[str, float]
+    is_undone: bool
     disks: list[str] = field(default_factory=list)
 
 
@@ -46,11 +50,12 @@ def _commands(changes: Iterable[Mapping[str, Any]]) -> Iterator[_HandChange]:
     latest: _HandChange | None = None
     for change in changes:
         limits = change.get("set") or change.get("undone") or {}
+        is_undone = "undone" in change
         time_s = change.get("time_s")
         if latest is None or not _is_of(latest, limits, time_s):
             if latest is not None:
                 yield latest
-            latest = _HandChange(time_s, limits)
+            latest = _HandChange(time_s, limits, is_undone)
         # The container of a disk is named CAMPAIGN-disk-NODE.
         _, _, disk = str(change.get("disk", "")).rpartition(DISK_SERVER)
         latest.disks.append(disk)
@@ -74,7 +79,10 @@ def _described(change: _HandChange, begin_s: float | None) -> str:
     for name, value in change.limits.items():
         # As it was given, without commas.
         limits.append(f"{name}={value:.15g}")
-    text = f"{listed(change.disks)} to {listed(limits)}"
+    to = "to"
+    if change.is_undone:
+        to = "back to"
+    text = f"{listed(change.disks)} {to} {listed(limits)}"
     if begin_s is None:
         return text
     after_s = change.time_s - begin_s

@@ -105,6 +105,15 @@ def test_one_command_for_all_disks_is_told_once_and_many_are_counted() -> None:
     )
 
 
+def test_a_change_that_was_undone_is_not_told_as_a_persons() -> None:
+    """The disk of another node could not be set, so this one has again what it had."""
+    first = {"time_s": 112.0, "disk": "cafe-disk-node-1", "set": {"iops": 100.0}}
+    back = {"time_s": 113.0, "disk": "cafe-disk-node-1", "undone": {"iops": 500.0}}
+    assert "and node-1 back to iops=500 13 s after the window began" in changed_by_hand(
+        first, back
+    )
+
+
 def test_a_change_whose_line_was_cut_is_told_too() -> None:
     assert "a person set limits of which no record is left" in changed_by_hand(
         {"cut": '{"time_s": 1'}
