@@ -52,6 +52,9 @@ def with_findings(
     what = "; ".join(horizons)
     if len(what) > _MOST_CHARACTERS:
         what = horizons[0]
+    if len(what) > _MOST_CHARACTERS and _has_steps_alone(asked):
+        # Many changes that prove nothing are no headline.
+        return lines
     how_sure = lines.how_sure
     word = answer.sureness.word
     # The first line would have told it, and how far tiers are enough took its place.
@@ -63,6 +66,14 @@ def with_findings(
         why=closed("; ".join(_why_of_varied(asked, answer))),
         how_sure=how_sure,
     )
+
+
+def _has_steps_alone(asked: Asked) -> bool:
+    """Whether nothing but changes from value to value was found, of no sweep and no tier that is
+    enough."""
+    if asked.verdict.sweeps:
+        return False
+    return not any(varied.horizons for varied in asked.verdict.varied)
 
 
 # ------------------------------------------------------------------ which tier at which values
@@ -118,10 +129,11 @@ def _prices(asked: Asked, answer: Answer) -> str:
     """What each tier costs that is named for a value.
 
     `premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes.` Where a tier costs
-    more at one value than at another, each amount stands with its value.
+    more at one value than at another, or tiers are for unlike nodes, each amount stands with its
+    value.
     """
     amounts: dict[str | None, str] = {}
-    scope = ""
+    scopes: set[str] = set()
     for part in answer.parts:
         amount = _amount(part)
         price = _price(part)
@@ -130,10 +142,12 @@ def _prices(asked: Asked, answer: Answer) -> str:
         if amounts.get(part.tier, amount) != amount:
             return _prices_by_value(asked, answer)
         amounts[part.tier] = amount
-        # What the price is for is said once, behind the last amount.
-        scope = scope_in_words(price)
+        scopes.add(scope_in_words(price))
+    if len(scopes) > 1:
+        return _prices_by_value(asked, answer)
     texts = [f"{tier} {amount}" for tier, amount in amounts.items()]
-    return closed(f"{', '.join(texts)} {scope}".strip())
+    # What the prices are for is said once, behind the last amount.
+    return closed(f"{', '.join(texts)} {''.join(scopes)}".strip())
 
 
 def _prices_by_value(asked: Asked, answer: Answer) -> str:
@@ -148,7 +162,10 @@ def _prices_by_value(asked: Asked, answer: Answer) -> str:
         if part.tier != before:
             amount = f"{part.tier} {amount}"
         before = part.tier
-        texts.append(f"{amount} at {values.get(part.subject, part.subject)}")
+        if part.subject in values:
+            texts.append(f"{amount} at {values[part.subject]}")
+        else:
+            texts.append(f"{amount} for {part.subject}")
     return closed(f"A month for the {_covers(answer)}: {units.listed(texts)}")
 
 
@@ -192,13 +209,20 @@ def _covers(answer: Answer) -> str:
 
 
 def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
-    """Which tier is named at the last value of a factor, and for what was not varied."""
+    """Which tier is named at the last value of a factor that has one, and for what was not
+    varied."""
     # The loads of a sweep are decided together, by the name of the workload alone.
     varied = {sweep.workload for sweep in asked.verdict.sweeps}
+    with_tier = {part.subject for part in answer.parts if part.tier is not None}
     last_values: dict[str, str] = {}
     for factor in asked.verdict.varied:
         varied.update(factor.workloads)
-        last_values[factor.workloads[-1]] = factor.values[-1]
+        last: int | None = None
+        for place, workload in enumerate(factor.workloads):
+            if workload in with_tier:
+                last = place
+        if last is not None:
+            last_values[factor.workloads[last]] = factor.values[last]
     for part in answer.parts:
         if part.tier is None:
             continue

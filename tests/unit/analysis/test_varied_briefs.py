@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Measurement, Run, Workload
 from tests import loads
 
 Points = tuple[tuple[float, float], ...]
@@ -63,3 +67,54 @@ def test_of_two_tiers_each_is_told_with_its_values() -> None:
 def test_a_size_stands_once_in_a_sentence() -> None:
     answer = _answer("data=10,20,30 tables", premium=_FALLS, ultra=_FLAT)
     assert answer.brief.why.count("a node") == 1
+
+
+def test_prices_of_tiers_for_unlike_nodes_stand_with_their_values() -> None:
+    """103.68 USD of three nodes stood as the price of six, because the last tier's were named."""
+    answer = _answer("nodes=3,6", premium=_FALLS[:2], ultra=_FLAT[:2])
+    assert answer.brief.price == (
+        "A month for the disks: premium 103.68 USD at 3 nodes and ultra 1,560.00 USD at 6 nodes."
+    )
+
+
+def test_a_price_is_for_a_workload_that_is_not_varied() -> None:
+    text = "nodes=3,6"
+    workloads = (*loads.varied(text), loads.a_load("insert"))
+    at_values = loads.at_values({"premium": _SLOW, "ultra": _FLAT}, text)
+
+    def figures(run: Run, workload: Workload) -> Sequence[Measurement]:
+        if workload.varied is not None:
+            return at_values(run, workload)
+        if run.profile == "ultra":
+            return loads.closed(run, 1000, 0.010)
+        return loads.closed(run, 300, 0.033)
+
+    answer = judge(loads.build(workloads, figures)).answer
+    assert answer is not None
+    assert answer.brief.price == (
+        "A month for the disks: ultra 780.00 USD at 3 nodes, 1,560.00 USD at 6 nodes and "
+        "780.00 USD for insert."
+    )
+
+
+def test_where_the_last_value_is_open_the_last_with_a_tier_is_named() -> None:
+    """Nothing stood under Why, although a tier was proven enough at the values before."""
+    text = "nodes=3,6,9"
+    figures = loads.at_values({"premium": _SLOW, "ultra": _FLAT}, text)
+    campaign = loads.build(loads.varied(text), figures)
+    last = campaign.plan.workloads[-1].name
+    runs = tuple(run for run in campaign.runs if run.record.run.workload != last)
+    answer = judge(replace(campaign, runs=runs)).answer
+    assert answer is not None
+    assert answer.brief.what == "premium is not enough even at 3 nodes"
+    assert answer.brief.why == "ultra is enough at 6 nodes."
+
+
+def test_single_runs_say_first_that_no_tier_is_to_buy_yet() -> None:
+    """Twelve changes that prove nothing stood there, in seven hundred characters."""
+    text = "nodes=3,6,9"
+    figures = loads.at_values({"premium": _SLOW, "ultra": _FLAT}, text)
+    answer = judge(loads.build(loads.varied(text), figures, repetitions=1)).answer
+    assert answer is not None
+    assert answer.brief.what.startswith("No tier yet for point-select-at-3-nodes")
+    assert "one run has no interval" in answer.brief.why
