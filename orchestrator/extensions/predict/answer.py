@@ -33,6 +33,7 @@ from orchestrator.tier import LOG_DISK_SIGN
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)
+_AS_LIKELY_AS_NOT = 0.5
 # Nine intervals of the model in ten hold, of runs that nothing limits
 # (docs/research/PREDICTION.md): where something does, no more is said.
 MOST_CHANCE_IN_DOUBT = 0.9
@@ -204,12 +205,9 @@ def _brief(
     next_step = "Measure a faster disk, or relax the SLO."
     if chosen:
         what = f"worth measuring: {_priced_together(chosen, own_machine)}"
-        disks = "The cheapest that are"
-        figures = ""
+        why = f"The cheapest that {_how_likely(chosen)} meet {units.listed(list(slo))}"
         if len(chosen) == 1:
-            disks = "The cheapest that is"
-            figures = f", with {units.listed(_figures_in_words(chosen[0]))}"
-        why = f"{disks} predicted to meet {units.listed(list(slo))}{figures}"
+            why = f"{why}, with {units.listed(_figures_in_words(chosen[0]))} predicted"
         tiers: list[str] = []
         for prediction in chosen:
             tiers.append(prediction.tier)
@@ -238,6 +236,16 @@ def _brief(
         not_tested="All of these disks.",
         next_step=next_step,
     )
+
+
+def _how_likely(chosen: Sequence[Prediction]) -> str:
+    """`is predicted to`; `may` where one of them is more likely not to."""
+    for prediction in chosen:
+        if (prediction.chance or 0.0) < _AS_LIKELY_AS_NOT:
+            return "may"
+    if len(chosen) == 1:
+        return "is predicted to"
+    return "are predicted to"
 
 
 def _met_by_none(slo: Sequence[str]) -> str:

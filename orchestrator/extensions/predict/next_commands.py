@@ -9,8 +9,10 @@ from orchestrator.analysis.results import Results
 from orchestrator.planning.named_tiers import row_and_changes
 from orchestrator.report.sections import method
 
-# These options of the earlier command are replaced: the next one measures other tiers.
+# These options of the earlier command are replaced: the next one measures other tiers, whose disks
+# are emulated unless volumes of a StorageClass are looked at.
 OTHERS = {
+    "--enforcement",
     "--profile",
     "--profiles",
     "-p",

@@ -429,6 +429,23 @@ def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:
     ]
 
 
+def test_a_disk_that_hardly_meets_the_slo_is_not_called_predicted_to_meet_it() -> None:
+    """A disk with a chance of 10 % was "predicted to meet p99 < 10 ms, with 23.3 ms"."""
+    likely = predicted("azure/P30", 135.0, 0.5)
+    brief = prediction_answer("tpcc", ["throughput > 390/s"], [likely], []).brief
+    assert brief.why.startswith(
+        "The cheapest that is predicted to meet throughput > 390/s, with 400 transactions/s "
+        "predicted"
+    )
+    unlikely = predicted("azure/P20", 73.0, 0.1)
+    brief = prediction_answer("tpcc", ["throughput > 490/s"], [unlikely], []).brief
+    assert brief.why.startswith(
+        "The cheapest that may meet throughput > 490/s, with 400 transactions/s predicted"
+    )
+    both = prediction_answer("tpcc", ["nopm > 9000"], [likely, unlikely], []).brief
+    assert both.why == "The cheapest that may meet nopm > 9000."
+
+
 def test_without_a_chance_a_prediction_says_so_and_has_no_step() -> None:
     answer = prediction_answer("tpcc", ["nopm > 9000"], PREDICTIONS[3:4], [])
     (part,) = answer.parts

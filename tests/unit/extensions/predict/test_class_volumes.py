@@ -144,3 +144,18 @@ def test_options_of_the_earlier_command_stand_once() -> None:
     *_, compare = words
     assert compare.count("kubernetes") == 1
     assert compare.endswith("--enforcement storage-class --repeats 2")
+
+
+def test_advice_for_emulated_disks_measures_no_volumes_of_classes() -> None:
+    """A stripe was to be measured as a volume of a class, which is refused."""
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], nodes=1)
+    command = (
+        "tierbench compare -p ultra --platform kubernetes --enforcement storage-class"
+    )
+    facts = {"command": command, "directory": "/srv"}
+    campaign = replace(campaign, fingerprint={**campaign.fingerprint, **facts})
+    predictor = Predictor(campaign, campaign.done[0])
+    offers = Offers(ROOT, predictor, of_classes=False)
+    predictions = list(offers.predictions(["azure/P15:count=2"], may_skip=False))
+    *_, compare = next_commands.commands_that_measure(campaign, "tpcc", predictions)
+    assert compare.endswith("--workloads tpcc --platform kubernetes")

@@ -487,7 +487,8 @@ def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_be
     even = json.loads(capfd.readouterr().out)
     rate = even["tiers"][0]["figures"]["throughput_per_s"]["value"]
     assert (
-        f"throughput > 450/s, with {rate:.0f} transactions/s: " in even["brief"]["why"]
+        f"throughput > 450/s, with {rate:.0f} transactions/s predicted: "
+        in even["brief"]["why"]
     )
     assert 0.1 < even["tiers"][0]["chance"] < 0.9
     assert even["measure"][-1] == SIMILAR, "no more is known of the dearer"
