@@ -75,7 +75,10 @@ def _lines(
     if ceilings:
         yield ceilings
         return
-    if index.campaign.plan.repetitions == 1:
+    measured_workloads = [workload.name for workload in index.workloads]
+    # The loads of a sweep are one part together, of which no run was made.
+    has_runs = part.subject in measured_workloads
+    if index.campaign.plan.repetitions == 1 and has_runs:
         # One run of each proves no difference, so the values themselves are all there is.
         once = _measured_once(index, part.subject)
         if once:

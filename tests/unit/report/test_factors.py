@@ -59,6 +59,27 @@ def test_the_first_answer_is_how_far_each_tier_is_enough(text: str) -> None:
     assert screen.index(horizon) < screen.index("point-select-at-10-tables")
 
 
+@pytest.mark.parametrize("tiers", [("premium", "ultra"), ("premium",)])
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_several_loads_are_shown_however_often_and_on_how_many_tiers_they_ran(
+    tiers: tuple[str, ...], repetitions: int
+) -> None:
+    """Of several loads together no run was made, so one repetition has no value of its own."""
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        assert workload.varied is not None
+        rate = workload.varied.number or 0.0
+        return loads.flow(run, rate, min(rate, 1000.0), 0.01)
+
+    campaign = loads.build(
+        loads.swept("rate=500,2000"), figures, profiles=tiers, repetitions=repetitions
+    )
+    verdict = judge(campaign)
+    assert report.console(campaign, verdict)
+    charts = report.files(campaign, verdict)
+    assert "charts/point-select-load-throughput.svg" in charts
+
+
 def test_laws_and_knees_are_sentences(text: str) -> None:
     _, _, section = text.partition("## point-select at several values of tables")
     section = section.split("\n## ")[0].replace("\N{NO-BREAK SPACE}", " ")
