@@ -157,18 +157,26 @@ def _read(files: Sequence[Path], remark: Remark) -> Mapping[_FileDisk, pd.DataFr
     disks = parts.beside_disks()
     for machine in machine_reports.without_disks(parts.reports, disks):
         remark(machine_reports.fit_no_interval(machine))
-    return _by_disk(pd.concat(disks))
+    return _by_disk(pd.concat(disks), remark)
 
 
-def _by_disk(table: pd.DataFrame) -> Mapping[_FileDisk, pd.DataFrame]:
-    """The intervals of each disk. UsageError if nothing is reported of a limit."""
-    columns = table.columns.intersection(list(limit_samples.REPORTS))
-    if table[columns].isna().all(axis=None):
-        raise UsageError("these files report of no limit of a disk", _ASK)
+def _by_disk(table: pd.DataFrame, remark: Remark) -> Mapping[_FileDisk, pd.DataFrame]:
+    """The intervals of each disk of which a limit is reported. UsageError if there is none."""
     by_disk: dict[_FileDisk, pd.DataFrame] = {}
+    without_limits: list[str] = []
     for (node, device), intervals in table.groupby(["node", "device"]):
+        disk = _FileDisk(str(node), str(device))
         reported = intervals.dropna(axis="columns", how="all")
-        by_disk[_FileDisk(str(node), str(device))] = reported
+        if reported.columns.isin(list(limit_samples.REPORTS)).any():
+            by_disk[disk] = reported
+        else:
+            without_limits.append(str(disk))
+    if not by_disk:
+        raise UsageError("these files report of no limit of a disk", _ASK)
+    if without_limits:
+        remark(
+            f"the files report of no limit of {units.listed(without_limits)}: {_ASK}"
+        )
     return by_disk
 
 

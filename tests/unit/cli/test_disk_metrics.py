@@ -394,3 +394,16 @@ def test_what_is_below_an_emulated_disk_is_not_its_tiers(
     file = of_azure(folder, {**AMOUNTS, **IDLE})
     assert analyzed(folder, *given(file)) == EXIT_USAGE
     assert "has no run on disks of a provider" in capsys.readouterr().err
+
+
+def test_of_a_disk_without_a_report_of_limits_nothing_is_kept(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Metrics of limits were asked for of one machine alone, and of the other its I/Os."""
+    with_limits = of_azure(folder, {**AMOUNTS, **IDLE})
+    without = of_azure(folder, AMOUNTS, machine="node-2")
+    assert analyzed(folder, *given(with_limits, without)) == EXIT_DONE
+    (samples,) = (folder / "disk-metrics").glob("*.parquet")
+    assert set(pd.read_parquet(samples)["node"]) == {NODE}
+    warned = " ".join(capfd.readouterr().err.split())
+    assert "the files report of no limit of node-2/lun0: ask for the metrics" in warned
