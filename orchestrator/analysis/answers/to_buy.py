@@ -18,7 +18,7 @@ def disks_to_buy(
     asked: Asked, tier: str, decision: Decision | ClusterDecision
 ) -> DisksToBuy:
     """The tier that a decision names, as a purchase for all nodes of its profile."""
-    profile = _profile_of_decision(asked, tier, decision)
+    profile = profile_of_decision(asked, tier, decision)
     disk = profile.tier
     cluster = profile.cluster
     log_disks = purchase_prices.log_disks_to_buy(profile)
@@ -47,7 +47,7 @@ def disks_to_buy(
     )
 
 
-def _profile_of_decision(
+def profile_of_decision(
     asked: Asked, tier: str, decision: Decision | ClusterDecision
 ) -> Profile:
     """The profile as the decision's workload used it: at a value, its nodes or disks differ."""

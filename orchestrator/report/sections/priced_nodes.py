@@ -1,7 +1,7 @@
 """What the prices of a table or a chart are for: the nodes of the profiles, and whether each price
 was read at the provider's own."""
 
-from orchestrator.analysis.answers.to_buy import measured_nodes
+from orchestrator.analysis.answers.to_buy import measured_nodes, profile_of_decision
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.units import counted
@@ -12,7 +12,7 @@ def nodes_in_words(index: ReportIndex, decision: Decision) -> str:
     bought: set[int] = set()
     measured: set[int | None] = set()
     for offer in decision.offers:
-        cluster = index.campaign.plan.profile(offer.tier).cluster
+        cluster = profile_of_decision(index.asked, offer.tier, decision).cluster
         bought.add(cluster.nodes_to_buy)
         # None: all nodes that are bought were measured.
         measured.add(measured_nodes(cluster))

@@ -126,30 +126,39 @@ def _standings(index: ReportIndex) -> Iterator[Part]:
     if not offers:
         return
     rows: list[dict[str, Cell]] = []
-    for offer in offers.values():
-        rows.append(_standings_row(index, offer))
+    for tier, offers_of_tier in offers.items():
+        price = Cell(_price(offers_of_tier))
+        standings = _standings_of(index, tier)
+        rows.append({"Tier": Cell(tier, tier=tier), "A month": price, **standings})
     words = list(rows[0])
     # Every column is of words but the price.
     words.remove("A month")
     yield Part("", (table_of(rows, words),))
 
 
-def _offers(index: ReportIndex) -> dict[str, Offer]:
-    """Each tier with figures, as the last of the workloads has it."""
-    # Its price is the same for all of them.
-    offers: dict[str, Offer] = {}
+def _offers(index: ReportIndex) -> dict[str, list[Offer]]:
+    """Each tier with figures, as each workload has it."""
+    offers: dict[str, list[Offer]] = {}
     for decision in index.verdict.decisions:
         for offer in decision.offers:
-            offers[offer.tier] = offer
+            offers.setdefault(offer.tier, []).append(offer)
     return offers
 
 
-def _standings_row(index: ReportIndex, offer: Offer) -> dict[str, Cell]:
-    price = ""
-    if offer.monthly_cost is not None:
-        price = wording.money(offer.monthly_cost, offer.currency)
-    head = Cell(offer.tier, tier=offer.tier)
-    return {"Tier": head, "A month": Cell(price), **_standings_of(index, offer.tier)}
+def _price(offers: Sequence[Offer]) -> str:
+    """`103.68 USD`, or `103.68 USD to 311.04 USD` where the nodes or disks are varied."""
+    costs: list[float] = []
+    for offer in offers:
+        if offer.monthly_cost is not None:
+            costs.append(offer.monthly_cost)
+    if not costs:
+        return ""
+    currency = offers[0].currency
+    least = wording.money(min(costs), currency)
+    most = wording.money(max(costs), currency)
+    if least == most:
+        return least
+    return f"{least} to {most}"
 
 
 def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:

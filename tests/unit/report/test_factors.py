@@ -418,3 +418,17 @@ def test_an_export_has_the_one_decision_and_no_change_of_an_overloaded_tier() ->
     samples = openmetrics.text(campaign, verdict).splitlines()
     changes = [line for line in samples if line.startswith("tierbench_change_ratio{")]
     assert changes and not [line for line in changes if "latency" in line]
+
+
+def test_a_price_in_a_table_is_for_the_nodes_of_its_value() -> None:
+    """207.36 USD of six nodes stood in the row "a month, 3 nodes"."""
+    text = "nodes=3,6"
+    rates = ((1000.0, 0.010),) * 2
+    figures = loads.at_values({"premium": rates, "ultra": rates}, text)
+    campaign = loads.build(loads.varied(text), figures)
+    files = report.files(campaign, judge(campaign))
+    page = files["report.md"].replace("\N{NO-BREAK SPACE}", " ")
+    assert "| a month, 3 nodes | 103.68 USD" in page
+    assert "| a month, 6 nodes | 207.36 USD" in page
+    assert "List prices of the disks of 6 nodes: " in page
+    assert "| premium | 103.68 USD to 207.36 USD | enough | enough |" in page
