@@ -11,6 +11,7 @@ from orchestrator.analysis.answers import speeds
 from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
+from orchestrator.design import used_profiles
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
 from orchestrator.report.report_index import ReportIndex
@@ -33,11 +34,23 @@ def title(index: ReportIndex) -> str:
 
 def subtitle(index: ReportIndex) -> str:
     """Campaign, database, size and time, which tell this report from others."""
-    nodes = index.campaign.plan.profiles[0].cluster.nodes
-    parts = [index.campaign.name, _database(index), units.counted(nodes, "node")]
+    parts = [index.campaign.name, _database(index), _nodes(index)]
     parts += _repetitions(index)
     parts += _time(index)
     return " · ".join(parts)
+
+
+def _nodes(index: ReportIndex) -> str:
+    """`3 nodes`; `3 to 9 nodes` where they are varied, or tiers have unlike clusters."""
+    plan = index.campaign.plan
+    numbers: set[int] = set()
+    for profile in plan.profiles:
+        for workload in plan.workloads:
+            numbers.add(used_profiles.as_used(profile, workload).cluster.nodes)
+    most = units.counted(max(numbers), "node")
+    if len(numbers) == 1:
+        return most
+    return f"{min(numbers)} to {most}"
 
 
 def _database(index: ReportIndex) -> str:

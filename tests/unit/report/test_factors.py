@@ -432,3 +432,4 @@ def test_a_price_in_a_table_is_for_the_nodes_of_its_value() -> None:
     assert "| a month, 6 nodes | 207.36 USD" in page
     assert "List prices of the disks of 6 nodes: " in page
     assert "| premium | 103.68 USD to 207.36 USD | enough | enough |" in page
+    assert " · 3 to 6 nodes · " in page
