@@ -42,8 +42,6 @@ def with_findings(
     spans = _spans(asked, answer)
     if spans and may_say_buy:
         texts = [span.in_words() for span in spans]
-        if len(spans) > 1:
-            texts[0] = f"{spans[0].tier} up to {spans[0].last}"
         return replace(
             lines,
             what=f"Buy {', '.join(texts)}",

@@ -77,7 +77,9 @@ def _horizon(
         return f"{tier} is proven enough at every value, up to {last}"
     refused = standings[ends] == "not enough"
     if ends == 0:
-        text = _never_enough(values, tier, refused=refused)
+        # Where less of a factor is harder, it may be enough at more of it.
+        never = "enough" not in standings
+        text = _not_enough_at_first(values, tier, refused=refused, never=never)
     else:
         text = _enough_before(values, tier, ends, refused=refused)
     why = _change(values, tier, causes, before=max(0, ends - 1), after=ends)
@@ -86,11 +88,16 @@ def _horizon(
     return text
 
 
-def _never_enough(values: Values, tier: str, *, refused: bool) -> str:
+def _not_enough_at_first(
+    values: Values, tier: str, *, refused: bool, never: bool
+) -> str:
     proven = "not proven enough"
     if refused:
         proven = "not enough"
-    return f"{tier} is {proven} even at {_value(values, tier, 0)}"
+    at = "at"
+    if never:
+        at = "even at"
+    return f"{tier} is {proven} {at} {_value(values, tier, 0)}"
 
 
 def _enough_before(values: Values, tier: str, ends: int, *, refused: bool) -> str:

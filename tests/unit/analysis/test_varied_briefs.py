@@ -53,15 +53,21 @@ def test_one_tier_that_is_enough_at_every_value_is_the_one_to_buy() -> None:
 
 def test_of_two_tiers_each_is_told_with_its_values() -> None:
     answer = _answer("data=10,20,30 tables", premium=_FALLS, ultra=_FLAT)
-    assert (
-        answer.brief.what == "Buy premium up to 10 tables, ultra from 20 to 30 tables"
-    )
+    # "Up to" would promise something of fewer tables, which were not measured.
+    assert answer.brief.what == "Buy premium for 10 tables, ultra from 20 to 30 tables"
     assert answer.brief.why.startswith(
         "premium is enough up to 10 tables (6 GiB a node"
     )
     assert answer.brief.price == (
         "premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes."
     )
+
+
+def test_a_tier_that_is_enough_at_more_is_not_told_as_never_enough() -> None:
+    enough_at_more = (_SLOW[0], *_FLAT[1:])
+    answer = _answer("nodes=3,6,9", premium=enough_at_more, ultra=_FLAT)
+    assert answer.brief.what == "Buy ultra for 3 nodes, premium from 6 to 9 nodes"
+    assert answer.brief.why.startswith("premium is not enough at 3 nodes")
 
 
 def test_a_size_stands_once_in_a_sentence() -> None:
