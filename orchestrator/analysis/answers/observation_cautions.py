@@ -150,7 +150,8 @@ def _held_back_by_machine(machine_share: float) -> Caution:
     share = percent_in_words(machine_share)
     return Caution(
         "held back by the machine",
-        f"Reports say that a limit of its machine held the disk back for {share} of the time. "
+        # Several limits, or disks of a stripe, may have been held back in unlike seconds.
+        f"As reported, a limit of its machine held the disk back for up to {share} of the time. "
         "Another disk would not change that.",
         "A larger machine would: name it with --vm.",
     )

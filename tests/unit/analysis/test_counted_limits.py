@@ -93,7 +93,7 @@ def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
 ) -> None:
     observation = Observed.of([counting(quiet, machine=0.05)], ONE_PCT, SOURCE)
     assert observation.machine_share == pytest.approx(0.05)
-    assert "for 5 % of the time" in kinds(observation)["held back by the machine"]
+    assert "for up to 5 % of the time" in kinds(observation)["held back by the machine"]
     assert words(counting(quiet, machine=0.05))["azure/P50"] == "cannot be told"
 
 
