@@ -25,9 +25,6 @@ from orchestrator.analysis.telemetry.use import load_and_sessions
 # (docs/research/RULES.md).
 CONFIRMED = 0.5
 REJECTED = 0.1
-# A closed loop that waits for nothing but a limit follows it one to one. What follows a limit by
-# far more follows something else: a stall that fell into changes of this limit.
-MOST_FOLLOWED = 1.5
 _SESSIONS = "sessions"
 # A limit that is tried out → the cause that it is.
 CAUSES: Mapping[str, facts.BottleneckCause] = {
@@ -60,26 +57,17 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     if tried is None:
         return bottleneck
     followed = "throughput"
-    at_most = MOST_FOLLOWED
     if load_and_sessions.has_pace(runs[0].record.workload):
         followed = "speed of transactions"
-        # At a given throughput transactions queue, and a queue grows faster than what it is for.
-        at_most = math.inf
-    return concluded_from(tried, bottleneck, followed, at_most)
+    return concluded_from(tried, bottleneck, followed)
 
 
-def concluded_from(
-    tried: Trials,
-    bottleneck: Bottleneck,
-    followed: str,
-    at_most: float = MOST_FOLLOWED,
-) -> Bottleneck:
+def concluded_from(tried: Trials, bottleneck: Bottleneck, followed: str) -> Bottleneck:
     """The bottleneck as concluded from trials, like `proven`.
 
-    `followed`: what followed the limits, in words. `at_most`: the highest elasticity with which a
-    limit that counters did not name can be the cause.
+    `followed`: what followed the limits, in words.
     """
-    concluded = _concluded(bottleneck, tried, at_most)
+    concluded = _concluded(bottleneck, tried)
     gains = [_sentence(elasticity, followed) for elasticity in tried.elasticities]
     changes = units.listed(gains)
     text = f"{concluded.text} {changes}."
@@ -99,16 +87,16 @@ class _Concluded(NamedTuple):
     text: str
 
 
-def _concluded(bottleneck: Bottleneck, tried: Trials, at_most: float) -> _Concluded:
+def _concluded(bottleneck: Bottleneck, tried: Trials) -> _Concluded:
     """The cases of docs/research/RULES.md, "Proof by trial"."""
     suspected = _suspected(bottleneck.cause, tried.elasticities)
-    best = _best(tried.elasticities, at_most)
+    best = _best(tried)
     if suspected is None:
-        return _without_a_suspect(bottleneck, best, tried, at_most)
+        return _without_a_suspect(bottleneck, best, tried)
     counters_say = f"Counters say {cause_in_words(bottleneck.cause)}"
     if suspected.value < REJECTED and suspected.high < CONFIRMED:
         rejected = f"{counters_say}, but trying it out rejects that."
-        if not _is_limit(best, at_most):
+        if not _is_limit(best, tried):
             return _Concluded("unattributed", rejected)
         return _by_trial(best, f"{rejected} By")
     if suspected.low >= REJECTED:
@@ -117,7 +105,7 @@ def _concluded(bottleneck: Bottleneck, tried: Trials, at_most: float) -> _Conclu
             part = ""
         confirmed = f"Trying it out confirms this{part}."
         return _Concluded(bottleneck.cause, f"{bottleneck.text} {confirmed}")
-    if _is_limit(best, at_most) and best.limit not in (suspected.limit, _SESSIONS):
+    if _is_limit(best, tried) and best.limit not in (suspected.limit, _SESSIONS):
         not_proven = f"{counters_say}, which trying it out does not prove."
         return _by_trial(best, f"{not_proven} By")
     not_decided = "Trying it out did not decide whether that is the limit."
@@ -144,32 +132,35 @@ def _value(elasticity: Elasticity) -> float:
     return elasticity.value
 
 
-def _best(tried: Sequence[Elasticity], at_most: float) -> Elasticity:
+def _best(tried: Trials) -> Elasticity:
     """The limit that throughput follows most, of those that it may follow so far."""
     # More sessions help wherever a wait is no queue, as the wait for a disk's latency. So other
     # limits that are confirmed come before the number of sessions.
     confirmed: list[Elasticity] = []
-    for elasticity in tried:
-        possible = CONFIRMED <= elasticity.value <= at_most
-        if elasticity.limit != _SESSIONS and possible:
+    for elasticity in tried.elasticities:
+        if elasticity.limit != _SESSIONS and _is_followed(elasticity, tried):
             confirmed.append(elasticity)
-    return max(confirmed or tried, key=_value)
+    return max(confirmed or tried.elasticities, key=_value)
 
 
-def _is_limit(elasticity: Elasticity, at_most: float) -> bool:
-    possible = CONFIRMED <= elasticity.value <= at_most
-    return possible and elasticity.low >= REJECTED
+def _is_followed(elasticity: Elasticity, tried: Trials) -> bool:
+    """Whether throughput follows the limit by half or more, and no further than it can."""
+    return CONFIRMED <= elasticity.value <= tried.at_most
+
+
+def _is_limit(elasticity: Elasticity, tried: Trials) -> bool:
+    return _is_followed(elasticity, tried) and elasticity.low >= REJECTED
 
 
 def _without_a_suspect(
-    bottleneck: Bottleneck, best: Elasticity, tried: Trials, at_most: float
+    bottleneck: Bottleneck, best: Elasticity, tried: Trials
 ) -> _Concluded:
     """The limit that is confirmed, where counters named none."""
     # More sessions do more with data in memory, as the first sentence says: that is no other cause.
     only_sessions = bottleneck.cause == "in_cache" and best.limit == _SESSIONS
     if bottleneck.cause not in _WITHOUT_LIMIT or only_sessions:
         return _Concluded(bottleneck.cause, bottleneck.text)
-    if _is_limit(best, at_most):
+    if _is_limit(best, tried):
         return _by_trial(best, "Its counters alone did not tell, but by")
     return _Concluded(bottleneck.cause, f"{bottleneck.text} {_none_found(tried)}")
 

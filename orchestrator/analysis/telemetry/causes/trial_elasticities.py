@@ -12,7 +12,7 @@ noise.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +34,9 @@ LATENCIES = (LATENCY, "WAL disk's latency")
 _FOLLOWED = 0.9
 _CHANCE_Z = 1.2816  # the normal quantile of 90 %
 MOST_RUNS = 50
+# A closed loop that waits for nothing but a limit follows it one to one. What follows a limit by
+# far more follows something else: a stall that fell into changes of this limit.
+_MOST_FOLLOWED = 1.5
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,15 @@ class Trials:
     """What a cell's trials gave.
 
     `errors`: the standard error of each elasticity, in their order; `freedom`: its degrees, those
-    of all limits; `runs`: of which the trials are.
+    of all limits; `runs`: of which the trials are; `at_most`: the highest elasticity with which a
+    limit that counters did not name can be the cause.
     """
 
     elasticities: tuple[Elasticity, ...]
     errors: tuple[float, ...]
     freedom: int
     runs: int
+    at_most: float = _MOST_FOLLOWED
 
     def runs_to_prove(self, limit: Elasticity, bound: float) -> int:
         """Such runs in all, with which it would be proven to be above `bound` in 9 of 10 cases if
@@ -89,7 +94,11 @@ def trials(runs: Sequence[RunData]) -> Trials | None:
         pairs += run_pairs
         if run_pairs:
             with_pairs += 1
-    return of_pairs(pairs, with_pairs)
+    tried = of_pairs(pairs, with_pairs)
+    if tried is not None and load_and_sessions.has_pace(runs[0].record.workload):
+        # At a given throughput transactions queue, and a queue grows faster than what it is for.
+        return replace(tried, at_most=math.inf)
+    return tried
 
 
 # ------------------------------------------------------------------ elasticities
