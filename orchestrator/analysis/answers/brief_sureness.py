@@ -18,13 +18,12 @@ _OPEN: Mapping[ProofWord, str] = {
     "not compared": "not compared",
     "not judged": "not judged",
 }
-_PROVEN: tuple[ProofWord, ...] = ("proven", "proven, cheaper open")
 
 
 def how_sure(asked: Asked, answer: Answer) -> str:
     if answer.is_example:
         return "not at all: nothing was measured"
-    texts = [*_proven(asked, answer.parts), *_what_settles_cheaper(asked, answer)]
+    texts = [*_proven(asked, answer), *_beside_cheaper(asked, answer.parts)]
     for proof, word in _OPEN.items():
         subjects = _unsettled(asked, answer, proof)
         if not subjects:
@@ -41,13 +40,40 @@ def how_sure(asked: Asked, answer: Answer) -> str:
     return "; ".join(texts)
 
 
-def _what_settles_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
-    """What would tell whether a cheaper tier would do, of the first workload where one is open."""
-    for part in answer.parts:
-        takes = settled_by(asked, part.subject)
-        if part.cheaper_open and takes:
-            yield f"for {part.cheaper_open[0]} {takes}"
-            return
+def _beside_cheaper(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
+    """Where a cheaper tier is open beside the one that is named, and what would settle that."""
+    beside: list[PartAnswer] = []
+    for part in parts:
+        if part.cheaper_open:
+            beside.append(part)
+    if not beside:
+        return
+    first = beside[0]
+    takes = settled_by(asked, first.subject)
+    if len(parts) == 1:
+        # The line above names the tier, and says that a cheaper one is open.
+        if takes:
+            yield f"for {first.cheaper_open[0]} {takes}"
+        return
+    text = _enough_beside_cheaper(beside)
+    if takes and len(beside) > 1:
+        takes = f"for {first.subject} {takes}"
+    if takes:
+        text = f"{text}; {takes}"
+    yield text
+
+
+def _enough_beside_cheaper(parts: Sequence[PartAnswer]) -> str:
+    """`for insert premium-v2 is proven enough, and whether premium would be is open`."""
+    first = parts[0]
+    if len(parts) == 1:
+        cheaper = units.listed(first.cheaper_open)
+        return (
+            f"for {first.subject} {first.tier} is proven enough, and whether {cheaper} would be "
+            "is open"
+        )
+    subjects = units.listed([part.subject for part in parts])
+    return f"for {subjects} a tier is proven enough, and whether a cheaper one would be is open"
 
 
 def _unsettled(asked: Asked, answer: Answer, proof: ProofWord) -> list[str]:
@@ -68,28 +94,44 @@ def lost_in_words(answer: Answer) -> Iterator[str]:
 _MOST_NAMED = 3  # workloads named in a line
 
 
-def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
-    proven: list[str] = []
-    for part in parts:
-        is_missed = asked.is_met_by_none(part.subject)
-        # It is a proof too that every tier misses the SLO.
-        if is_missed or part.proof in _PROVEN:
-            proven.append(part.subject)
-    if not proven:
-        return
+def _proven(asked: Asked, answer: Answer) -> Iterator[str]:
+    parts = answer.parts
     runs = units.counted(asked.campaign.plan.repetitions, "repetition")
-    whose = ""
-    if asked.campaign.plan.weights:
-        whose = " by the weighted mean of the workloads"
-    elif asked.only_varied is not None and len(parts) > 1:
-        whose = f" for {len(proven)} of the {len(parts)} values"
-        if len(proven) == len(parts):
-            whose = f" for each of the {len(parts)} values"
-    elif len(proven) > _MOST_NAMED:
-        whose = f" for {len(proven)} of {len(parts)} loads"
-    elif len(parts) > 1:
-        whose = f" for {units.listed(proven)}"
-    yield f"proven{whose} at {level()} confidence, by {runs}"
+    how = f"at {level()} confidence, by {runs}"
+    if asked.campaign.plan.weights and answer.purchase is not None:
+        yield f"proven by the weighted mean of the workloads {how}"
+        return
+    proven = [part.subject for part in parts if _is_proven(asked, part, len(parts))]
+    if proven:
+        yield f"proven{_whose(asked, len(parts), proven)} {how}"
+
+
+def _is_proven(asked: Asked, part: PartAnswer, count: int) -> bool:
+    """`count`: of all parts."""
+    # It is a proof too that every tier misses the SLO.
+    if part.proof == "proven" or asked.is_met_by_none(part.subject):
+        return True
+    # Of several parts, one beside which a cheaper tier is open is told apart.
+    return part.proof == "proven, cheaper open" and count == 1
+
+
+def _whose(asked: Asked, count: int, proven: Sequence[str]) -> str:
+    """For what of `count` parts it is proven: ` for insert and tpcc`; empty where one is all."""
+    if asked.only_varied is not None and count > 1:
+        if len(proven) == count:
+            return f" for each of the {count} values"
+        return f" for {len(proven)} of the {count} values"
+    if len(proven) > _MOST_NAMED:
+        return f" for {len(proven)} of {count} loads"
+    if count == 1:
+        return ""
+    alone = ""
+    # Each by itself is proven, and the mean of them is not.
+    if asked.campaign.plan.weights and len(proven) == 1:
+        alone = " alone"
+    elif asked.campaign.plan.weights:
+        alone = ", each alone,"
+    return f" for {units.listed(proven)}{alone}"
 
 
 def level() -> str:

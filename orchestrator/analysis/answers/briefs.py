@@ -120,9 +120,9 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     # Enough is proven of the tier. That it is the cheapest cannot be, without comparable prices.
     if purchase.price is None or _is_price_open(asked):
         return f"{purchase.tier} is enough; whether it is the cheapest is open"
-    cheaper = units.listed(_cheaper_open(answer))
+    cheaper = _cheaper_open(answer)
     if cheaper:
-        return f"{purchase.tier} is enough{price}; whether {cheaper} would be enough is open"
+        return f"{purchase.tier} is enough{price}; {cheaper}"
     return f"buy {purchase.tier}{price}"
 
 
@@ -143,12 +143,22 @@ def _is_price_open(asked: Asked) -> bool:
     return any(decision.without_prices for decision in asked.verdict.decisions)
 
 
-def _cheaper_open(answer: Answer) -> list[str]:
-    """The tiers that would be preferred and are not excluded, each once."""
-    names: dict[str, None] = {}
-    for part in answer.all_parts:
-        names.update(dict.fromkeys(part.cheaper_open))
-    return [*names]
+def _cheaper_open(answer: Answer) -> str:
+    """`whether premium would be enough is open`; empty where no cheaper tier is.
+
+    One that is excluded for all workloads together may still be open for one of them.
+    """
+    whole = answer.all_parts[0]
+    if whole.cheaper_open:
+        return f"whether {units.listed(whole.cheaper_open)} would be enough is open"
+    texts: list[str] = []
+    for part in answer.parts:
+        if part.cheaper_open:
+            cheaper = units.listed(part.cheaper_open)
+            texts.append(f"{cheaper} would be enough for {part.subject} alone")
+    if not texts:
+        return ""
+    return f"whether {units.listed(texts)} is open"
 
 
 def _for_price(price: MonthlyPrice | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from orchestrator.facts import BottleneckCause
+from orchestrator.model import Measurement, Run, Workload
 from orchestrator.tier import Price
 from tests import loads
 from tests.campaign_tables import GIB
@@ -198,6 +199,37 @@ def test_a_cheaper_tier_that_is_open_in_the_mean_is_told() -> None:
     assert together.cheaper_open == ("premium",)
     assert answer.sureness.word == "enough; cheaper not excluded"
     assert is_undecided(answer)
+
+
+def test_workloads_that_are_proven_alone_prove_nothing_of_their_mean() -> None:
+    """ "Proven by the weighted mean of the workloads" stood there, which was open."""
+    answer = answer_of(of_two(NOISY, insert=1.0, point_select=1.0))
+    assert answer.brief.how_sure == (
+        "Proven for insert and point-select, each alone, at 95 % confidence, by 5 repetitions."
+    )
+
+
+def test_a_tier_that_is_excluded_for_all_is_open_for_one_workload_alone() -> None:
+    """It misses the SLO in the other workload, so for both it is not open."""
+
+    def figures(run: Run, workload: Workload) -> Sequence[Measurement]:
+        if run.profile != "premium":
+            return loads.closed(run, 1000, 0.010)
+        if workload.name == "insert":
+            noise = {1: 0.9, 2: 1.0, 3: 1.1}[run.repetition]
+            return loads.closed(run, 950, 0.012 * noise)
+        return loads.closed(run, 300, 0.033)
+
+    clauses = slo.parse("p99 < 36 ms", "--slo")
+    workloads = [loads.a_load(name, clauses) for name in ("insert", "point-select")]
+    brief = answer_of(loads.build(workloads, figures)).brief
+    assert brief.what.endswith(
+        "; whether premium would be enough for insert alone is open"
+    )
+    assert brief.how_sure.startswith(
+        "Proven for point-select at 95 % confidence, by 3 repetitions; for insert ultra is proven "
+        "enough, and whether premium would be is open; "
+    )
 
 
 def test_a_lost_run_hides_no_moot_question() -> None:

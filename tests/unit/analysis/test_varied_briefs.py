@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from orchestrator.model import Measurement, Run, Workload
 from tests import loads
 
@@ -124,3 +125,26 @@ def test_single_runs_say_first_that_no_tier_is_to_buy_yet() -> None:
     assert answer is not None
     assert answer.brief.what.startswith("No tier yet for point-select-at-3-nodes")
     assert "one run has no interval" in answer.brief.why
+
+
+_NOISE = {1: 0.9, 2: 1.0, 3: 1.1}  # of the repetitions
+
+
+def test_a_value_beside_which_a_cheaper_tier_is_open_is_not_among_the_proven() -> None:
+    """ "Proven for each of the 3 values" stood there, and which tier was open only in the price."""
+
+    def figures(run: Run, workload: Workload) -> Sequence[Measurement]:
+        if run.profile == "ultra":
+            return loads.closed(run, 1000, 0.010)
+        if workload.varied is not None and workload.varied.number == 6:
+            return loads.closed(run, 900, 0.012 * _NOISE[run.repetition])
+        return loads.closed(run, 300, 0.033)
+
+    clauses = slo.parse("p99 < 36 ms", "--slo")
+    workloads = loads.varied("nodes=3,6,9", clauses)
+    answer = judge(loads.build(workloads, figures)).answer
+    assert answer is not None
+    assert answer.brief.how_sure.startswith(
+        "Proven for 2 of the 3 values at 95 % confidence, by 3 repetitions; for "
+        "point-select-at-6-nodes ultra is proven enough, and whether premium would be is open; "
+    )
