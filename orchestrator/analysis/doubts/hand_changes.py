@@ -73,8 +73,8 @@ def _is_of(
 
 def _described(change: _HandChange, begin_s: float | None) -> str:
     """A phrase such as `node-3 to iops=100 12 s after the window began`."""
-    if change.time_s is None or not change.limits:
-        return "limits of which no record is left"
+    if change.time_s is None:
+        return "limits in a line of its record that was cut"
     limits: list[str] = []
     for name, value in change.limits.items():
         # As it was given, without commas.
@@ -82,7 +82,8 @@ def _described(change: _HandChange, begin_s: float | None) -> str:
     to = "to"
     if change.is_undone:
         to = "back to"
-    text = f"{listed(change.disks)} {to} {listed(limits)}"
+    values = listed(limits) or "limits that are not recorded"
+    text = f"{listed(change.disks)} {to} {values}"
     if begin_s is None:
         return text
     after_s = change.time_s - begin_s

@@ -115,8 +115,15 @@ def test_a_change_that_was_undone_is_not_told_as_a_persons() -> None:
 
 
 def test_a_change_whose_line_was_cut_is_told_too() -> None:
-    assert "a person set limits of which no record is left" in changed_by_hand(
-        {"cut": '{"time_s": 1'}
+    text = changed_by_hand({"cut": '{"time_s": 1'})
+    assert "a person set limits in a line of its record that was cut" in text
+
+
+def test_of_a_change_without_limits_its_disk_and_time_are_told() -> None:
+    """ "No record is left" was said of one that stands there with both."""
+    text = changed_by_hand({"time_s": 112.0, "disk": "cafe-disk-node-3", "set": {}})
+    assert text.startswith(
+        "a person set node-3 to limits that are not recorded 12 s after the window began"
     )
 
 

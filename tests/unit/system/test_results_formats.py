@@ -25,7 +25,8 @@ RECORD = "runs/01-premium-insert-r1/record.json"
 
 # Sentences of today → as the stored verdict has them.
 REWORDED = {
-    "a person set limits of which no record is left": (
+    # The change is made up: it has no limits, and the first second of 1970.
+    "a person set d to limits that are not recorded 486111 h before the window began": (
         "the disk's limits were changed while this ran"
     ),
     "so writes look alike on all tiers": "so tiers look alike in writing",
