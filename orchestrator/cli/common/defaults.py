@@ -220,7 +220,7 @@ def given(context: Any) -> Iterator[GivenDefault]:
         value = context.params.get(option.name, True)
         # A flag that is off is what it would be without the default.
         if source and value is not False:
-            yield GivenDefault(_words(option.opts[0], value), source)
+            yield GivenDefault(as_words(option.opts[0], value), source)
 
 
 def _source(context: Any, option: Any) -> str:
@@ -234,7 +234,8 @@ def _source(context: Any, option: Any) -> str:
     return sources.get(option.name, str(FILE))
 
 
-def _words(option: str, value: Any) -> list[str]:
+def as_words(option: str, value: Any) -> list[str]:
+    """An option with its value, or with each of several, as a command line has it."""
     if value is True:
         return [option]
     if not isinstance(value, list | tuple):

@@ -1,29 +1,22 @@
 """Commands that measure what was predicted, as the run was measured from which it was predicted."""
 
 import shlex
-from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results
+from orchestrator.cli.command_lines import options_of
+from orchestrator.cli.common.campaign_files import NOT_OF_A_CAMPAIGN
 from orchestrator.planning.named_tiers import row_and_changes
 from orchestrator.report.sections import method
 
-# These options of the earlier command are replaced: the next one measures other tiers, whose disks
-# are emulated unless volumes of a StorageClass are looked at.
-OTHERS = {
-    "--enforcement",
-    "--profile",
-    "--profiles",
-    "-p",
-    "--workload",
-    "--workloads",
-    "-w",
-    "--slo",
-    "--sweep",
-}
+# Options of the earlier command that are given anew, because the next one measures other tiers.
+# Their disks are emulated unless volumes of a StorageClass are looked at.
+_GIVEN_ANEW = frozenset({"profiles", "workloads", "slo", "sweep", "enforcement"})
+# Options that name tiers or workloads that are not measured again, or that ask one tier's noise.
+_OF_EARLIER_TIERS = frozenset({"baseline", "weights", "aa"})
 # Options with which the disks of any profile are volumes of a StorageClass.
-_ON_CLASSES = {"--platform": "kubernetes", "--enforcement": "storage-class"}
+_ON_CLASSES = {"platform": "kubernetes", "enforcement": "storage-class"}
 
 
 def commands_that_measure(
@@ -49,7 +42,7 @@ def commands_that_measure(
         words += ["--slo", slo]
     if of_classes:
         for option, value in _ON_CLASSES.items():
-            words += [option, value]
+            words += [f"--{option}", value]
     words += _kept_words(campaign, of_classes)
     yield shlex.join(words)
 
@@ -65,18 +58,11 @@ def init_command(profile: str, prediction: Prediction) -> str:
 
 
 def _kept_words(campaign: Results, of_classes: bool) -> Iterator[str]:
-    """Words of the command that measured the run, without those that the next one has anew."""
-    others = set(OTHERS)
+    """Options of the command that measured the run, but for those that the next one has anew, and
+    for those that say how it was carried out: what it printed, where its results went."""
+    left_out = {*_GIVEN_ANEW, *_OF_EARLIER_TIERS, *NOT_OF_A_CAMPAIGN}
     if of_classes:
-        others.update(_ON_CLASSES)
-    given = shlex.split(method.command(campaign))[1:]
-    for before, word in pairwise(given):
-        if before not in others and not _has_an_other(word, others):
-            yield word
-
-
-def _has_an_other(word: str, others: Collection[str]) -> bool:
-    """Whether it is one of these options, or one with its value: `--slo=…`, `-ptpcc`."""
-    if word.partition("=")[0] in others:
-        return True
-    return not word.startswith("--") and word[:2] in others
+        left_out.update(_ON_CLASSES)
+    for option in options_of(shlex.split(method.command(campaign))):
+        if left_out.isdisjoint(option.keys):
+            yield from option.words

@@ -508,30 +508,6 @@ def test_advice_ends_with_the_commands_that_measure_it(
     assert CHEAP not in "".join(out), "of which there is no chance"
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "--profiles premium,ultra --workloads tpcc --slo 'p99 < 1 s'",
-        "--profiles=premium,ultra --workloads=tpcc '--slo=p99 < 1 s'",
-        "-p premium,ultra -w tpcc",
-        "-ppremium,ultra -wtpcc",
-    ],
-)
-def test_a_command_that_measures_advice_has_nothing_of_the_tiers_before(
-    given: str,
-) -> None:
-    """In each form that a shell gives options: else the old tiers would be measured again."""
-    campaign = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"])
-    command = f"tierbench compare {given} --repeats 2 -q"
-    facts = {"command": command, "directory": "/srv"}
-    campaign = replace(campaign, fingerprint={**campaign.fingerprint, **facts})
-    words = next_commands.commands_that_measure(
-        campaign, "tpcc", [a_prediction("azure/P30")]
-    )
-    asked = "--profiles advised-1 --workloads tpcc --repeats 2 -q"
-    assert list(words)[-1] == f"tierbench compare {asked}"
-
-
 def test_how_far_a_layout_may_be_off_stands_on_the_first_screen_where_one_is_named() -> (
     None
 ):
