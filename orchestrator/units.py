@@ -12,6 +12,9 @@ from typing import TypeVar
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 MOST = 2**63  # no disk, memory or count here reaches it
+MOST_SEED = (
+    99_999_999  # from here on threads of a load draw alike (workloads/lib/seeds.lua)
+)
 
 _SIZE = {"": 1, "b": 1}
 for _power, _prefix in enumerate("kmgt", 1):

@@ -1,7 +1,7 @@
 -- The rows of the bulk workloads: 100 bytes of COPY text each, that follow from their id alone. So
 -- who reads rows knows what they must hold, without another copy of them.
 --
---   id    12 digits: number of a block of BLOCK ids, and a place in it from 1 on
+--   id    12 digits: number of a block of BLOCK ids, 0 to 999, and a place in it from 1 on
 --   k     10 digits: next(id), a scrambled order, so that an index on k must sort
 --   pad   75 digits: seven numbers of ten digits and one of five, each the next of the one before
 --
@@ -13,6 +13,7 @@ local ffi = require("ffi")
 local MODULUS, MULTIPLIER = 2147483647, 48271
 local ZERO, TAB, NEWLINE = 48, 9, 10
 local ID_AT, K_AT, PAD_AT, PAD_END = 0, 13, 24, 99
+local IDS = 1e12  -- more have no 12 digits
 local floor, format = math.floor, string.format
 
 local formula = {ROW_BYTES = 100, BLOCK = 1000000000}
@@ -82,8 +83,9 @@ end
 function formula.buffer(rows) return ffi.new("uint8_t[?]", rows * formula.ROW_BYTES) end
 
 -- Writes the rows with ids from first to last. Returns their bytes, and their checksum: the sum of
--- all k as a whole number of 64 bits.
+-- all k as a whole number of 64 bits. Raises if an id has more than 12 digits.
 function formula.fill(buffer, first, last)
+   if last >= IDS then error(string.format("id %.0f has more than 12 digits", last), 0) end
    local at, sum = ffi.cast("uint8_t *", buffer), 0LL
    for id = first, last do
       sum = sum + put_row(at, id)

@@ -26,6 +26,7 @@ local clock = require("clock")
 local dialects = require("dialects")
 local pq = require("pq")
 local recorder = require("recorder")
+local seeds = require("seeds")
 local splitmix = require("splitmix")
 
 ffi.cdef[[
@@ -69,7 +70,7 @@ end
 function loop.connect(thread_id)
    local opt = sysbench.opt
    local number = opt.first_thread + thread_id
-   math.randomseed(opt.seed * 65536 + number)
+   math.randomseed(seeds.thread(opt.seed, number))
    loop.driver = sysbench.sql.driver("pgsql")
    local address = pq.address(opt, number)
    local conn = pq.connect(address)
@@ -288,7 +289,8 @@ function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
    if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
-   local pauses = splitmix.new(PAUSES + opt.seed * 65536 + opt.first_thread + thread_id)
+   local thread_seed = seeds.thread(opt.seed, opt.first_thread + thread_id)
+   local pauses = splitmix.new(PAUSES + thread_seed)
    local records = recorder.open(opt.out, thread_id, types, opt.record)
    workload.conn.while_waiting = function() records:flush_if_due(clock.now_us()) end
    -- What is sent by conn:exec is waited for in C, where nothing can be written meanwhile.
@@ -327,7 +329,7 @@ function loop.describe(types, mode)
    if opt.rate > 0 then
       error("use --arrival-rate, not --rate: sysbench's queue aborts the run when it is full", 0)
    end
-   arrivals.create(opt.seed * 65536 + opt.first_thread)
+   arrivals.create(seeds.thread(opt.seed, opt.first_thread))
    mode = mode or {}
    mode.threads, mode.arrival_rate_per_s, mode.time_s = opt.threads, opt.arrival_rate, opt.time
    mode.isolation, mode.max_attempts, mode.seed = opt.isolation, opt.max_attempts, opt.seed

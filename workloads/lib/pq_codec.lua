@@ -16,6 +16,9 @@ local codec = {}
 
 -- The object identifiers of the types, for libpq.
 function codec.oids(types)
+   if #types > MAX_PARAMS then
+      error(string.format("a statement has %d parameters: at most %d work", #types, MAX_PARAMS), 0)
+   end
    local oids = ffi.new("unsigned[?]", math.max(#types, 1))
    for i = 1, #types do oids[i - 1] = assert(OIDS[types:sub(i, i)], "unknown parameter type") end
    return oids
@@ -29,7 +32,11 @@ function codec.new_parameters()
            args = {}}
 end
 
-local function put_i32(p, v) ffi.cast(i32, p)[0] = bit.bswap(v) end
+-- Raises for what is no whole number of 32 bits: it would be stored as another number.
+local function put_i32(p, v)
+   if bit.tobit(v) ~= v then error(string.format("%.15g is no int4", v), 0) end
+   ffi.cast(i32, p)[0] = bit.bswap(v)
+end
 
 -- Raises unless so many bytes fit between a pointer and the arena's end.
 local function need(p, last, bytes)

@@ -48,7 +48,7 @@ char *strerror(int number);
 local C = ffi.C
 local RECORD_BYTES, CAPACITY, FLUSH_AFTER_US = 24, 2730, 1e6
 local WRONLY_CREATE_TRUNCATE = 1 + 64 + 512
-local UINT32_MAX = 4294967295
+local UINT16_MAX, UINT32_MAX = 65535, 4294967295
 local INTERRUPTED = 4  -- EINTR
 assert(ffi.sizeof("tb_record") == RECORD_BYTES)
 
@@ -125,7 +125,7 @@ function Recorder:add(start_ns, end_us, latency_us, queue_us, sqlstate, kind, ou
    r.sqlstate = sqlstate
    r.type = kind
    r.outcome = outcome
-   r.retries = retries
+   r.retries = math.min(retries, UINT16_MAX)
    self.n = self.n + 1
    if self.n == CAPACITY then
       self:flush()

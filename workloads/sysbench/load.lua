@@ -26,10 +26,12 @@ local dialects = require("dialects")
 local loader = require("loader")
 local parts = require("parts")
 local rows = require("rows")
+local seeds = require("seeds")
 local tables = require("tables")
 local workers = require("workers")
 
 local C_GROUPS, PAD_GROUPS = 10, 5
+local TABLES, PARTS = 1024, 65536  -- that have seeds of their own, and parts of a table
 local opt, dialect, layout
 
 local function add_index(conn, t)
@@ -63,7 +65,8 @@ local function ensure_tables(conn)
 end
 
 local function copy_part(conn, part, share)
-   math.randomseed((opt.seed * 1024 + part.t) * 65536 + math.floor(part.first / parts.ROWS))
+   local table_seed = seeds.combined(opt.seed, part.t, TABLES)
+   math.randomseed(seeds.combined(table_seed, math.floor(part.first / parts.ROWS), PARTS))
    conn:copy_start(string.format("COPY sbtest%d (id, k, c, pad) FROM STDIN", part.t))
    rows.start(function(data, n, count)
       conn:copy_data(data, n)

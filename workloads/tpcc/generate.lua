@@ -5,9 +5,11 @@
 local random = require("random")
 local rows = require("rows")
 local schema = require("schema")
+local seeds = require("seeds")
 
 local generate = {}
 local DATE = "2024-01-01 00:00:00"
+local WAREHOUSES = 1048576  -- more than any load has: each has a seed, and items have that of 0
 local rnd = math.random
 local int, decimal, text, end_row = rows.int, rows.decimal, rows.text, rows.end_row
 local letters, number = rows.letters, rows.number
@@ -168,7 +170,7 @@ generate.order = {"warehouse", "district", "customer", "history", "stock", "orde
 -- Generates the rows of a warehouse: for each table calls begin(table), then
 -- chunk(bytes, n, rows) as often as needed, then finish(). Returns the number of order lines.
 function generate.warehouse(w, seed, constants, begin, chunk, finish)
-   math.randomseed(seed * 1048576 + w)
+   math.randomseed(seeds.combined(seed, w, WAREHOUSES))
    rows.start(chunk)
    local counts = {total = 0}
    for d = 1, schema.DISTRICTS do counts[d] = {} end
@@ -182,7 +184,7 @@ function generate.warehouse(w, seed, constants, begin, chunk, finish)
 end
 
 function generate.items(seed, begin, chunk, finish)
-   math.randomseed(seed * 1048576)
+   math.randomseed(seeds.combined(seed, 0, WAREHOUSES))
    rows.start(chunk)
    begin("item")
    for i = 1, schema.ITEMS do

@@ -26,6 +26,7 @@ local loop = require("loop")
 local pq = require("pq")
 local random = require("random")
 local schema = require("schema")
+local seeds = require("seeds")
 local terminals = require("terminals")
 local transactions = require("transactions")
 
@@ -114,7 +115,7 @@ function init()
       local opt = sysbench.opt
       local terminal_count = opt.threads
       if opt.think == "spec" then
-         math.randomseed(opt.seed * 65536 + NO_THREAD)
+         math.randomseed(seeds.thread(opt.seed, NO_THREAD))
          terminals.create(facts.warehouses, transactions.types, weights, which_part())
          terminal_count = terminals.of_part(facts.warehouses, which_part())
       end

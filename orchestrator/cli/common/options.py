@@ -130,6 +130,7 @@ ScaleOption = Annotated[
 ]
 NodesOption = Annotated[int | None, Option(min=1)]
 RepeatsOption = Annotated[int, Option("--repeats", min=1)]
+SeedOption = Annotated[int, Option(min=0, max=units.MOST_SEED)]
 MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=percentage)]
 P99MarginOverTimeOption = Annotated[
     float | None, Option("--p99-margin", callback=percentage)
@@ -222,7 +223,7 @@ class Options(Measuring):
     time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None
     repetitions: RepeatsOption = 1
-    seed: int = 1
+    seed: SeedOption = 1
     generator: Annotated[str | None, completion.generators()] = None
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
     price_list: Annotated[Path | None, Option("--prices")] = None

@@ -67,7 +67,7 @@ def rehearse(
     workloads: asked.WorkloadsOption = REHEARSED_WORKLOADS,
     scale: asked.ScaleOption = "smoke",
     repeats: asked.RepeatsOption = 3,
-    seed: int = 1,
+    seed: asked.SeedOption = 1,
     slo: asked.SloOption = None,
     question: Annotated[str, typer.Option(metavar="SENTENCE")] = "",
     results: asked.ResultsOption = REHEARSALS,

@@ -39,6 +39,11 @@ REFUSED = {
     "a negative margin": (("--margin", "-5"), "percentage"),
     "a negative p99 margin": (("--p99-margin", "-5"), "percentage"),
     "a margin above all": (("--margin", "500"), "percentage"),
+    "a seed below 0": (("--seed", "-1"), "at least 0"),
+    "a seed by which threads draw alike": (
+        ("--seed", "100000000"),
+        "at most 99,999,999",
+    ),
     "a share without its sign": (("--latency-at", "0.7"), "70%"),
     "a share's other spelling": (("--latency-at", ".7"), "neither"),
     "a size in words": (("--set", "warehouses=many"), "--set warehouses=many"),

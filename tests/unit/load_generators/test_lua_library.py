@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, lua_scripts
 from tests.integration import local_servers
 
 LIBRARY = ROOT / "workloads/lib/?.lua"
@@ -38,15 +38,8 @@ def port() -> Iterator[int]:
         yield port
 
 
-def lua(script: str) -> subprocess.CompletedProcess[str]:
-    luajit = local_servers.program("luajit")
-    search = f'package.path = "{LIBRARY};" .. package.path\n'
-    argv = [luajit, "-e", search + script]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
-
-
 def connected(port: int, script: str) -> subprocess.CompletedProcess[str]:
-    return lua(CONNECT.replace("PORT", str(port)) + script)
+    return lua_scripts.run(CONNECT.replace("PORT", str(port)) + script)
 
 
 @pytest.mark.parametrize("batches", ["true", "false"])

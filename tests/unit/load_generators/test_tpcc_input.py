@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
-from tests import ROOT
-from tests.integration import local_servers
+from tests import lua_scripts
 
 DRAWS = """
 local json = require("json")
@@ -31,13 +29,7 @@ def test_every_transaction_draws_its_district_but_a_stock_level_has_its_terminal
     None
 ):
     """Districts are drawn 2,000 times of ten, so each about 200 times."""
-    folders = [ROOT / "workloads" / name / "?.lua" for name in ("lib", "tpcc")]
-    search = ";".join(str(folder) for folder in folders)
-    program = f'package.path = "{search};" .. package.path\n{DRAWS}'
-    luajit = local_servers.program("luajit")
-    done = subprocess.run(
-        [luajit, "-e", program], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = lua_scripts.run(DRAWS, "tpcc")
     assert done.returncode == 0, done.stderr
     new_order, payment, order_status, delivery, stock_level = json.loads(done.stdout)
     for drawn in (new_order, payment, order_status):
