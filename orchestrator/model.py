@@ -210,11 +210,20 @@ class Run:
 
 @dataclass(frozen=True)
 class Note:
-    """A difference of the runs from what was declared or asked for."""
+    """A difference of the runs from what was declared or asked for.
+
+    `lead`: what a plan shows of it; empty where that is all of `text`.
+    """
 
     kind: NoteKind
     text: str
     profile: str | None = None
+    lead: str = ""
+
+    @property
+    def in_short(self) -> str:
+        """What a plan shows."""
+        return self.lead or self.text
 
     def __str__(self) -> str:
         return attributed(self.text, self.profile)

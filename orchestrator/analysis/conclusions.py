@@ -2,7 +2,7 @@
 
 Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -214,6 +214,11 @@ class ReasonParts:
         return f"{'; '.join(claims)}: {'; '.join(last)}"
 
 
+def in_one_text(sentences: Sequence[str]) -> str:
+    """What a decision keeps as its `reason`: its sentences, without the last full stop."""
+    return ". ".join(sentences)
+
+
 @dataclass(frozen=True)
 class Decision:
     """Which tier to buy for a workload, or None if the evidence does not carry one."""
@@ -225,6 +230,8 @@ class Decision:
     currency: str | None = None
     # The first sentence of `reason`, without what would settle it.
     reason_parts: ReasonParts = ReasonParts()
+    # All of `reason` in sentences, the most important first; earlier programs did not write them.
+    sentences: tuple[str, ...] = ()
     # What decided, in words: a criterion's title, a clause of the SLO, or empty.
     criterion: str = ""
     # The same as a record; None if no single figure decided.
@@ -280,6 +287,8 @@ class ClusterDecision:
     standings: Mapping[str, Standing]
     # Same as in `Decision`.
     reason_parts: ReasonParts = ReasonParts()
+    # Same as in `Decision`.
+    sentences: tuple[str, ...] = ()
     monthly_cost: float | None = None
     currency: str | None = None
     with_vms: bool = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.facts import STANDS_IN
 from orchestrator.keys.refusals import unknown
@@ -99,10 +100,9 @@ def _choose_automatically(
     # Whoever pays for disks asks about the database that they are for.
     if real_place:
         raise _no_stand_in(why, real_place)
-    text = (
-        f"{STANDS_IN}: {why}. `tierbench doctor --db yugabytedb` says what is missing"
-    )
-    return FALLBACK, Note("fallback database", text)
+    missing = "`tierbench doctor --db yugabytedb` says what is missing"
+    note = detailed_note("fallback database", f"{STANDS_IN}: {why}", missing)
+    return FALLBACK, note
 
 
 def _no_stand_in(why: str, real_place: str) -> UnavailableError:

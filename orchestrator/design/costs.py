@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from orchestrator import units
 from orchestrator.design import machines, node_disks
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.design.factors import EXISTING
 from orchestrator.design.purchase_prices import compare_prices
 from orchestrator.model import Note, Plan, Profile
@@ -161,8 +162,8 @@ def _price_notes(plan: Plan) -> Iterator[Note]:
         return
     comparison = compare_prices(plan.tiers)
     if comparison.obstacle or comparison.doubt:
-        text = _prices_in_words(comparison.obstacle, comparison.doubt)
-        yield Note("prices", text)
+        effect = _effect_of_prices(comparison.obstacle, comparison.doubt)
+        yield detailed_note("prices", effect, _HOW_TO_GIVE_PRICES)
 
 
 def _cost_notes(plan: Plan) -> Iterator[Note]:
@@ -171,17 +172,18 @@ def _cost_notes(plan: Plan) -> Iterator[Note]:
         yield Note("campaign cost", _cost_in_words(things, most_s(plan)))
 
 
-def _prices_in_words(obstacle: str, doubt: str) -> str:
-    """Why costs cannot be compared (`obstacle`), or why a comparison may be off."""
-    consequence = f"{doubt}: they are compared, and the answer says so"
+_HOW_TO_GIVE_PRICES = (
+    "Give `price` or `region` in the tier, or a list of one day "
+    "(`tierbench prices update`, --prices)"
+)
+
+
+def _effect_of_prices(obstacle: str, doubt: str) -> str:
+    """What prices do to the answer. `obstacle`: why costs cannot be compared; `doubt`: why a
+    comparison may be off."""
     if obstacle:
-        consequence = (
-            f"a tier will be chosen by declared limits, not by price: {obstacle}"
-        )
-    return (
-        f"{consequence}. Give `price` or `region` in the tier, or a list of "
-        "one day (`tierbench prices update`, --prices)"
-    )
+        return f"a tier will be chosen by declared limits, not by price: {obstacle}"
+    return f"{doubt}: they are compared, and the answer says so"
 
 
 def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:

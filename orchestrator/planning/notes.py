@@ -12,6 +12,7 @@ from orchestrator.design import (
     slow_disks,
     used_profiles,
 )
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
@@ -33,8 +34,8 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
     unlike = enforcement.unlike_disks(profiles)
-    if unlike:
-        yield Note("unlike disks", unlike)
+    if unlike is not None:
+        yield unlike
 
 
 def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
@@ -57,11 +58,12 @@ def of_slow_disks(workloads: Sequence[Workload]) -> Iterator[Note]:
         # A window without any time after it is refused where it is checked.
         if 0 < left_s < slow_disks.LEFT_TO_RECOVER_S:
             least = format_seconds(slow_disks.LEFT_TO_RECOVER_S)
-            text = (
-                f"the window of {workload.name} ends {format_seconds(left_s)} after the slow disk. "
-                f"To see the load recover it takes {least}: give it a longer `measure`"
+            ends = f"ends {format_seconds(left_s)} after the slow disk"
+            yield detailed_note(
+                "other",
+                f"the window of {workload.name} {ends}",
+                f"To see the load recover it takes {least}: give it a longer `measure`",
             )
-            yield Note("other", text)
 
 
 def of_disks_alone(
@@ -77,13 +79,14 @@ def of_disks_alone(
         others = node_disks.count(tier) - 1
         if not tier.disk.is_real or others <= 0:
             continue
-        text = (
-            f"{listed(alone)} measures the disk of node-1's "
-            f"data{_first_disk(tier)} and not the "
-            f"{counted(others, 'other disk')} of this tier. Another disk may be "
-            "slower"
+        not_measured = f"not the {counted(others, 'other disk')} of this tier"
+        yield detailed_note(
+            "one disk of several",
+            f"{listed(alone)} measures the disk of node-1's data{_first_disk(tier)} "
+            f"and {not_measured}",
+            "Another disk may be slower",
+            profile.name,
         )
-        yield Note("one disk of several", text, profile.name)
 
 
 def _first_disk(tier: Tier) -> str:

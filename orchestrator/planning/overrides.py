@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import facts
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
@@ -256,12 +257,12 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
     for load, before in zip(given, of_files, strict=True):
         times = _rows(load) / _rows(before)
         if times > 1:
-            text = (
-                f"the data of {load.name} are {times:.3g} times those of its scale "
-                f"{before.scale}. The nodes' disks are sized for that scale (`disk` "
-                "in the cluster's file)"
+            note = detailed_note(
+                "other",
+                f"the data of {load.name} are {times:.3g} times those of its scale {before.scale}",
+                "The nodes' disks are sized for that scale (`disk` in the cluster's file)",
             )
-            larger.append(Note("other", text))
+            larger.append(note)
     return tuple(larger)
 
 

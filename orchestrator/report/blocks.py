@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief, SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
@@ -217,50 +216,18 @@ class Stamp:
 @dataclass(frozen=True)
 class ShownAnswer:
     """An answer. `tier`: whose colour it has, or empty; `headline`: the tier, or that none is
-    named; empty where none was asked for. `lines`: what is in sight of it, where that is not the
-    first sentence of `text`; `picture`: of its figures."""
+    named; empty where none was asked for. `text`: all of it, for what can fold nothing. `lines`:
+    what is in sight of it; `folded`: what stands behind them until a reader asks for it, or empty;
+    `picture`: of its figures."""
 
     workload: str
     tier: str
     text: str
     price: str
+    lines: tuple[str, ...]
     headline: str = ""
-    lines: tuple[str, ...] = ()
+    folded: str = ""
     picture: Chart | None = None
-
-    @property
-    def in_sight(self) -> tuple[str, ...]:
-        """What is shown below the headline."""
-        # A picture shows the figures, so no sentence need stand beside it.
-        if self.lines or self.picture is not None:
-            return self.lines
-        return (self.first_sentence,)
-
-    @property
-    def folded(self) -> str:
-        """What stands behind it until a reader asks for it."""
-        if self.in_sight == (self.first_sentence,):
-            return self.further
-        for line in self.lines:
-            # A line need not have the name of the tier, which stands above it.
-            if self.text.lower().endswith(line.lower()):
-                return ""
-        return self.text
-
-    @property
-    def first_sentence(self) -> str:
-        """What is shown of the text until a reader asks for all of it."""
-        first = phrases.first_sentence(self.text)
-        # A text of one sentence has its full stop; a first sentence lost it when it was cut.
-        if first == self.text:
-            return first
-        return f"{first}."
-
-    @property
-    def further(self) -> str:
-        """The sentences behind the first."""
-        _, _, further = self.text.partition(". ")
-        return further
 
 
 @dataclass(frozen=True)

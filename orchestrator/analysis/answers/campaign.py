@@ -182,9 +182,11 @@ def _without_decision(subject: str) -> PartAnswer:
 
 
 def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
-    """The reason, and what its figures rest on."""
+    """The sentences of the reason, and what its figures rest on."""
+    # Decisions of earlier programs have their reason in one piece.
+    sentences = decision.sentences or (decision.reason,)
     texts: list[str] = []
-    for text in (decision.reason, decision.basis):
+    for text in (*sentences, decision.basis):
         if text:
             texts.append(asked.opening(text))
     return tuple(texts)

@@ -170,13 +170,6 @@ def step_in_words(step: NeighbourTier, word: str, currency: str | None) -> str:
 # ------------------------------------------------------------------ letters and stops
 
 
-def first_sentence(text: str) -> str:
-    """What stands before the first full stop that more follows, without it; else the whole text."""
-    # A point within a number or a name has no space behind it.
-    first, _, _ = text.partition(". ")
-    return first
-
-
 def closed(text: str) -> str:
     """The text with a full stop. For texts that begin with a name, which keeps its letter."""
     if not text or text[-1] in ".!?":

@@ -10,6 +10,7 @@ from orchestrator.analysis.conclusions import (
     ClusterDecision,
     Standing,
     WithoutWorkload,
+    in_one_text,
 )
 from orchestrator.analysis.decisions import cluster_words, offers
 from orchestrator.analysis.decisions.candidates import Candidate
@@ -45,8 +46,9 @@ def decide_cluster(
     confidence = cluster_words.confidence(contests, SHOWN)
     decision = ClusterDecision(
         tier=None,
-        reason=". ".join(sentences),
+        reason=in_one_text(sentences),
         reason_parts=why,
+        sentences=tuple(sentences),
         workloads=tuple(contest.workload for contest in contests),
         standings=tier_standings,
         without=tuple(without),

@@ -10,7 +10,12 @@ Of several workloads of one cluster, `cluster_decision` names one tier for all.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    ClusterDecision,
+    Decision,
+    in_one_text,
+)
 from orchestrator.analysis.decisions import (
     load_sweeps,
     measured_contests,
@@ -125,7 +130,13 @@ def _without_terms(contest: Contest) -> Decision:
     obstacle = no_contest(contest)
     if obstacle is not None:
         reason = obstacle.in_words(None)
-        return Decision(contest.workload, None, reason, reason_parts=obstacle)
+        return Decision(
+            contest.workload,
+            None,
+            reason,
+            reason_parts=obstacle,
+            sentences=(reason,),
+        )
     enough = contest.standing("enough")
     if enough:
         return _named(offers.preferred(enough, contest), contest)
@@ -139,16 +150,15 @@ def _none_named(contest: Contest) -> Decision:
     # The first would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
         settled_by = no_tier_named.settled_by(candidate, contest)
-    reason = parts.in_words(None, settled_by.text)
     offered = offers.offers(contest)
-    margins = remarks.least_margins(offered)
-    if margins:
-        reason = f"{reason}. {margins}"
+    texts = [parts.in_words(None, settled_by.text), remarks.least_margins(offered)]
+    sentences = tuple(text for text in texts if text)
     return Decision(
         contest.workload,
         None,
-        reason,
+        in_one_text(sentences),
         reason_parts=parts,
+        sentences=sentences,
         offers=offered,
         settled_by=settled_by.text,
         repetitions_settle=settled_by.by_repetitions,
@@ -189,6 +199,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     margins = remarks.least_margins(cheaper)
     why = reason.parts.in_words(candidate.name)
     texts = [why, margins, *remarks.remarks(candidate, contest)]
+    sentences = tuple(text for text in texts if text)
     still_open = _cheaper_and_open(candidate, contest)
     settled_by = no_tier_named.NOTHING
     for tier in still_open[:1]:
@@ -201,10 +212,11 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     return Decision(
         contest.workload,
         candidate.name,
-        ". ".join(text for text in texts if text),
+        in_one_text(sentences),
         monthly_cost,
         candidate.currency,
         reason_parts=reason.parts,
+        sentences=sentences,
         criterion=reason.criterion,
         decided_by=reason.decided_by,
         offers=offered,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from orchestrator import metrics, units
-from orchestrator.analysis.conclusions import Decision, ReasonParts
+from orchestrator.analysis.conclusions import Decision, ReasonParts, in_one_text
 from orchestrator.analysis.decisions import (
     candidates,
     contests,
@@ -32,17 +32,26 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     if contest.circumstances.obstacle or not contest.candidates:
         obstacle = contest.circumstances.obstacle or reasons.NO_FIGURES
         parts = ReasonParts(claims=(obstacle,))
-        return Decision(loads.name, None, obstacle, reason_parts=parts, slo=slo)
+        return Decision(
+            loads.name,
+            None,
+            obstacle,
+            reason_parts=parts,
+            sentences=(obstacle,),
+            slo=slo,
+        )
     how_far = _how_far(loads, contest)
     doubted = _all_doubted(loads, contest)
     enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
     if not enough:
         parts = ReasonParts(claims=_none(loads, contest), proofs=how_far)
+        sentences = (parts.in_words(None), *doubted)
         return Decision(
             loads.name,
             None,
-            reason=". ".join([parts.in_words(None), *doubted]),
+            in_one_text(sentences),
             reason_parts=parts,
+            sentences=sentences,
             slo=slo,
             missed=_missed(loads, contest),
         )
@@ -50,11 +59,13 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
     parts = ReasonParts(tier_is=f"the {proven}{_where(loads)}", proofs=how_far)
     why = parts.in_words(tier.name)
+    sentences = (why, *doubted, *_beside(loads, tier, contest))
     decision = Decision(
         loads.name,
         tier.name,
-        reason=". ".join([why, *doubted, *_beside(loads, tier, contest)]),
+        in_one_text(sentences),
         reason_parts=parts,
+        sentences=sentences,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,

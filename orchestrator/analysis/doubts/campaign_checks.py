@@ -58,8 +58,8 @@ def not_the_real_disk(campaign: Results) -> Doubts:
             names = ", ".join([profile.name for profile in profiles_of_kind])
             yield doubt(names, _tails(profiles_of_kind))
     unlike = enforcement.unlike_disks(profiles)
-    if unlike:
-        yield _unlike_disks(unlike)
+    if unlike is not None:
+        yield _unlike_disks(unlike.text)
 
 
 def _tails(profiles: Sequence[Profile]) -> str:

@@ -70,12 +70,12 @@ def parts(
     if answered:
         yield escape(f"answered: {units.listed(answered)}")
     # These lines show what differs from what was asked, what is wrong, and what nobody checked.
-    yield from _notes(plan)
+    yield from notes(plan)
     yield from _checks(ahead)
     yield "Nothing was started."
 
 
-def _notes(plan: Plan) -> Iterator[str]:
+def notes(plan: Plan) -> Iterator[str]:
     """A line for each difference from what was declared or asked for, with the profiles that have
     it.
 
@@ -83,7 +83,7 @@ def _notes(plan: Plan) -> Iterator[str]:
     """
     profiles_by_text: dict[str, list[str]] = {}
     for note in plan.notes:
-        profiles = profiles_by_text.setdefault(phrases.first_sentence(note.text), [])
+        profiles = profiles_by_text.setdefault(note.in_short, [])
         if note.profile:
             profiles.append(note.profile)
     for text, profiles in profiles_by_text.items():

@@ -21,6 +21,7 @@ from orchestrator.design import (
     used_profiles,
     varied_workloads,
 )
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     Note,
@@ -230,12 +231,12 @@ def _with_more_repetitions(
 
 def _probes_note(quiet: Sequence[Workload]) -> Note:
     names = listed([load.name for load in quiet])
-    text = (
+    return detailed_note(
+        "probes",
         f"{names}: one session runs for {format_seconds(probes.PROBE_S)} on each tier, and "
-        "`tierbench predict` takes its delay from it. That run is not part of any "
-        "verdict, decision or figure of a tier"
+        "`tierbench predict` takes its delay from it",
+        "That run is not part of any verdict, decision or figure of a tier",
     )
-    return Note("probes", text)
 
 
 # ------------------------------------------------------------------ what the steps decide by
@@ -279,12 +280,12 @@ def _finds(plan: Plan, time: str) -> Note:
     quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)
     change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
     repetitions = counted(n, "repetition")
-    text = (
-        f"{repetitions} of windows of {windows} end within {time}, by the "
-        f"longest estimate. If runs of one tier vary by {NOISE_PCT:g} %, "
-        f"they find a change of {change_pct:.0f} % four times in five"
+    return detailed_note(
+        "planned in time",
+        f"{repetitions} of windows of {windows} end within {time}, by the longest estimate",
+        f"If runs of one tier vary by {NOISE_PCT:g} %, "
+        f"they find a change of {change_pct:.0f} % four times in five",
     )
-    return Note("planned in time", text)
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:

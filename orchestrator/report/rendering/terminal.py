@@ -95,7 +95,7 @@ def _answer(answer: ShownAnswer) -> Text:
         line.append("  ")
     elif answer.headline:
         line.append(f"{answer.headline}  ", style="bold yellow")
-    return line.append(" ".join(answer.in_sight))
+    return line.append(" ".join(answer.lines))
 
 
 def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:

@@ -41,14 +41,40 @@ def _card(
     if part.purchase is not None:
         price = phrases.monthly(part.purchase.price)
     headline = phrases.choice(answer, part)
+    lines = tuple(_lines(index, part, shows_intervals=shows_intervals))
+    folded = _folded(index, part)
+    # A picture shows the figures, so no sentence need stand beside it.
+    if not lines and not shows_intervals:
+        first, *further = part.why
+        lines = (first,)
+        folded = " ".join(further)
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
         text=" ".join(part.why),
         price=price,
         headline=headline,
-        lines=tuple(_lines(index, part, shows_intervals=shows_intervals)),
+        lines=lines,
+        folded=folded,
     )
+
+
+def _folded(index: ReportIndex, part: PartAnswer) -> str:
+    """What its claims rest on; empty if that is all in sight."""
+    if _ceilings(index, part.subject) or _is_all_claimed(index, part):
+        return ""
+    return " ".join(part.why)
+
+
+def _is_all_claimed(index: ReportIndex, part: PartAnswer) -> bool:
+    """Whether what it says is claims alone, all of which its lines or the brief have."""
+    if len(part.why) > 1 or _measured_once(index, part):
+        return False
+    decision = index.asked.decision(part.subject)
+    # Of one profile it is said what it did, whatever was decided on its SLO.
+    if decision is None or not index.contenders:
+        return True
+    return not decision.reason_parts.proofs
 
 
 # ------------------------------------------------------------------ its lines
@@ -75,15 +101,10 @@ def _lines(
     if ceilings:
         yield ceilings
         return
-    measured_workloads = [workload.name for workload in index.workloads]
-    # The loads of a sweep are one part together, of which no run was made.
-    has_runs = part.subject in measured_workloads
-    if index.campaign.plan.repetitions == 1 and has_runs:
-        # One run of each proves no difference, so the values themselves are all there is.
-        once = _measured_once(index, part.subject)
-        if once:
-            yield once
-            return
+    once = _measured_once(index, part)
+    if once:
+        yield once
+        return
     claim = _claim(index, part)
     if claim:
         yield index.opening(claim)
@@ -138,8 +159,15 @@ def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
         yield speeds.claim_in_words(comparison)
 
 
-def _measured_once(index: ReportIndex, workload: str) -> str:
-    """`One run each: premium 212, ultra 1,330 transactions/s.`"""
+def _measured_once(index: ReportIndex, part: PartAnswer) -> str:
+    """`One run each: premium 212, ultra 1,330 transactions/s.`; empty if there are several, or none
+    has figures."""
+    workload = part.subject
+    # The loads of a sweep are one part together, of which no run was made.
+    has_runs = workload in [load.name for load in index.workloads]
+    # One run of each proves no difference, so the values themselves are all there is.
+    if index.campaign.plan.repetitions != 1 or not has_runs:
+        return ""
     metric = index.throughput_metric(workload)
     texts: list[str] = []
     last = ""

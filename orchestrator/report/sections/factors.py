@@ -32,7 +32,8 @@ from orchestrator.report.sections.factor_charts import charts_of
 def answers(index: ReportIndex) -> Iterator[ShownAnswer]:
     """What was found of each workload that was varied, as the answer has it."""
     for finding in findings(index.asked):
-        yield ShownAnswer(finding.subject, "", finding.text, "")
+        text = finding.text
+        yield ShownAnswer(finding.subject, "", text, "", (text,))
 
 
 def sections(index: ReportIndex) -> Iterator[Section]:

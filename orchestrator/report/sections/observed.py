@@ -139,13 +139,15 @@ def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
         headline = specified(part.purchase.tier)
         # The catalog has the price of one node's disk, not of the cluster's.
         price = f"{phrases.monthly(part.purchase.price)} a node"
+    text = " ".join(part.why)
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
-        text=" ".join(part.why),
+        text=text,
         price=price,
         headline=headline,
         lines=tuple(lines),
+        folded=text,
     )
 
 

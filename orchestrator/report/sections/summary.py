@@ -105,7 +105,8 @@ def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
         for compared in comparisons:
             if compared.workload == workload:
                 texts.append(speeds.in_words(compared))
-        yield ShownAnswer(workload, "", "; ".join(texts), "")
+        text = "; ".join(texts)
+        yield ShownAnswer(workload, "", text, "", (text,))
 
 
 # ------------------------------------------------------------------ the table

@@ -11,19 +11,23 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.text import Text
 
 from orchestrator.cli import main
 from orchestrator.cli.common.options import Request
-from orchestrator.cli.measure import plans
+from orchestrator.cli.measure import look_ahead_shown, plans
 from orchestrator.databases import databases
+from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.load_generators import load_generators
+from orchestrator.model import Note
 from orchestrator.parts import Parts
 from orchestrator.platforms.dry import UnaskedPlatform
 from orchestrator.run import datasets
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.apps import an_app
+from tests.campaigns import build_campaign
 from tests.documented import existing_profiles
 from tests.fakes import fake_world, this_machine_has
 
@@ -101,6 +105,21 @@ def test_what_differs_from_the_profiles_is_a_line_behind_the_plan(
     assert len(of_nodes) == 1
     assert of_nodes[0].startswith("note premium and ultra: 1 database node")
     assert lines.index(notes[0]) > lines.index("Tiers")
+
+
+def test_a_note_is_shown_to_the_end_of_its_first_sentence_whatever_stops_are_in_it() -> (
+    None
+):
+    """Errors and names that a note repeats have full stops of their own."""
+    lead = "PostgreSQL stands in (yb. 2 ended. See its log)"
+    note = detailed_note("fallback database", lead, "`tierbench doctor` tells more")
+    whole = Note("other", "as told by a file of before. All of it")
+    plan = replace(build_campaign(frames=False).plan, notes=(note, whole))
+    assert [Text.from_markup(line).plain for line in look_ahead_shown.notes(plan)] == [
+        f"note {lead}",
+        "note as told by a file of before. All of it",
+    ]
+    assert note.text == f"{lead}. `tierbench doctor` tells more"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
-from orchestrator.analysis.conclusions import ReasonParts
+from orchestrator.analysis.conclusions import ClusterDecision, Decision, ReasonParts
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.model import Objective
@@ -47,7 +48,7 @@ def _sentences(document: Document) -> list[str]:
     texts = [document.brief.what, document.status_text]
     texts += [text for _, text in document.brief.lines]
     for answer in document.answers:
-        texts += answer.in_sight
+        texts += answer.lines
     sentences: list[str] = []
     for text in texts:
         sentences += re.split(r"(?<=[.;]) ", text)
@@ -60,7 +61,7 @@ def test_nothing_stands_twice_on_the_first_screen_and_cards_have_three_lines() -
         assert sorted(long) == sorted(set(long))
         for answer in document.answers:
             headline = [answer.headline] if answer.headline else []
-            assert len([*headline, *answer.in_sight]) <= 3
+            assert len([*headline, *answer.lines]) <= 3
 
 
 def test_what_the_four_lines_say_has_no_label_below_them() -> None:
@@ -76,14 +77,13 @@ def test_signs_between_clauses_decide_nothing_of_what_is_shown() -> None:
         (report_verdicts.campaign(), report_verdicts.verdict()),
         (open_, judge(open_)),
     ):
-        decisions = [
-            replace(decision, reason=_with_other_signs(decision.reason))
-            for decision in verdict.decisions
-        ]
+        decisions = [_reworded(decision) for decision in verdict.decisions]
         cluster = verdict.cluster
         if cluster is not None:
-            cluster = replace(cluster, reason=_with_other_signs(cluster.reason))
-        reworded = replace(verdict, decisions=tuple(decisions), cluster=cluster)
+            cluster = _reworded(cluster)
+        reworded = replace(
+            verdict, decisions=tuple(decisions), cluster=cluster, answer=None
+        )
         before = documents.arrange(campaign, verdict)
         after = documents.arrange(campaign, reworded)
         assert before.brief == after.brief
@@ -92,8 +92,43 @@ def test_signs_between_clauses_decide_nothing_of_what_is_shown() -> None:
         ]
 
 
+_Decided = TypeVar("_Decided", Decision, ClusterDecision)
+
+
+def _reworded(decision: _Decided) -> _Decided:
+    sentences = tuple(_with_other_signs(text) for text in decision.sentences)
+    reason = _with_other_signs(decision.reason)
+    return replace(decision, reason=reason, sentences=sentences)
+
+
 def _with_other_signs(reason: str) -> str:
     return reason.replace(": ", " -- ").replace("; ", " / ")
+
+
+def test_full_stops_inside_of_sentences_decide_nothing_of_what_is_shown() -> None:
+    """Sentences are fields: a name, an error or an abbreviation may have a full stop and a
+    space."""
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        missing=[("premium", "insert"), ("ultra", "insert")],
+        frames=False,
+    )
+    verdict = judge(campaign)
+    (decision,) = verdict.decisions
+    odd = "no tier has figures (see vol. 2 of the log)"
+    reworded = replace(
+        decision,
+        reason=f"{odd}. More runs tell",
+        sentences=(odd, "More runs tell"),
+        reason_parts=ReasonParts(claims=(odd,)),
+    )
+    document = documents.arrange(
+        campaign, replace(verdict, decisions=(reworded,), answer=None)
+    )
+    (card,) = document.answers
+    assert card.lines == ("No tier has figures (see vol. 2 of the log).",)
+    assert card.folded == "More runs tell."
 
 
 def test_why_no_tier_is_for_all_is_what_stands_behind_the_claim() -> None:

@@ -59,7 +59,7 @@ def test_the_first_screen_says_what_each_disk_gives(tmp_path: Path) -> None:
     concluding.conclude(folder)
     campaign = store.load(folder)
     (card,) = arrange(campaign, judge(campaign)).answers
-    (line,) = card.in_sight
+    (line,) = card.lines
     assert card.headline == "", "no disk is named, and none was asked for"
     assert card.picture is not None and card.picture.live is not None
     dots = card.picture.live["datasets"]["tiers"]

@@ -55,6 +55,7 @@ def in_format_2(judged: Path) -> str:
             for result in offer["slo"]:
                 assert result.pop("mean") and result.pop("interval") is not None
         assert decision.pop("reason_parts") is not None
+        assert ". ".join(decision.pop("sentences")) == decision["reason"]
         assert decision.pop("settled_by") is not None
         assert decision.pop("repetitions_settle") is not None
         decided_by = decision.pop("decided_by")
@@ -66,6 +67,7 @@ def in_format_2(judged: Path) -> str:
         assert cluster.pop("basis") and cluster.pop("confidence_pct")
         assert cluster.pop("cheaper_open") == []
         assert cluster.pop("reason_parts")
+        assert ". ".join(cluster.pop("sentences")) == cluster["reason"]
     text = in_order(content)
     for today, stored_text in REWORDED.items():
         assert today in text
