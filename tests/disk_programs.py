@@ -29,7 +29,7 @@ class Turn(ctypes.Structure):
         ("came_ns", ctypes.c_int64),
         ("due_ns", ctypes.c_int64),
         ("let_in_ns", ctypes.c_int64),
-        ("early_ns", ctypes.c_int64),
+        ("lead_ns", ctypes.c_int64),
     )
 
 

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "account.h"
-#include "bucket.h"
 #include "clock.h"
 #include "die.h"
 #include "lock.h"
@@ -30,8 +29,10 @@
 
 #define EVERY_NS (NS_PER_S / 10)
 #define NUMBER_BYTES 21 /* 20 digits, and what separates them */
-#define NUMBERS 4
 #define LINE_BYTES (NUMBER_BYTES * NUMBERS)
+
+/* The numbers of the line, in their order. */
+enum number { ENTRY, WAITED_NS, TOOK_NS, ENTRY_AGAIN, NUMBERS };
 
 static char *line;
 
@@ -53,24 +54,23 @@ static struct account account_now(void)
     return account;
 }
 
-/* Writes one of the line's numbers, and what stands behind it. */
-static void write_number(int place, uint64_t number)
+/* Writes one of the line's numbers, and the character behind it. */
+static void write_number(enum number which, uint64_t value)
 {
-    assert(place >= 0 && place < NUMBERS);
     char text[NUMBER_BYTES + 1];
-    char behind = place < NUMBERS - 1 ? ' ' : '\n';
-    snprintf(text, sizeof text, "%020" PRIu64 "%c", number, behind);
-    memcpy(line + place * NUMBER_BYTES, text, NUMBER_BYTES);
+    char behind = which == NUMBERS - 1 ? '\n' : ' ';
+    snprintf(text, sizeof text, "%020" PRIu64 "%c", value, behind);
+    memcpy(line + which * NUMBER_BYTES, text, NUMBER_BYTES);
     /* Whoever sees a later number sees this one too. */
     atomic_thread_fence(memory_order_seq_cst);
 }
 
 static void write_entry(uint64_t entry, const struct account *account)
 {
-    write_number(3, entry);
-    write_number(1, (uint64_t)account->waited_ns);
-    write_number(2, (uint64_t)account->took_ns);
-    write_number(0, entry);
+    write_number(ENTRY_AGAIN, entry);
+    write_number(WAITED_NS, (uint64_t)account->waited_ns);
+    write_number(TOOK_NS, (uint64_t)account->took_ns);
+    write_number(ENTRY, entry);
 }
 
 /* Keeps the file as the counters are, for ever. What has not changed is not written again. */

@@ -5,29 +5,19 @@
  * the fifth of a nanosecond the disk would be faster than declared.
  */
 #include <assert.h>
-#include <math.h>
 
 #include "bucket.h"
 #include "clock.h"
 
-int64_t max_ns(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-int64_t min_ns(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* cost: I/Os or bytes. rate: of those that leak in a second. fraction_ns: what earlier requests
- * have left over, 0 to below 1; and this one. */
+/* Returns how long a cost takes to leak, in whole nanoseconds, at most LONGEST_NS. `cost`: I/Os or
+ * bytes. `rate`: how many of them leak in a second. `fraction_ns`: what earlier requests have left
+ * over, from 0 to below 1; afterwards, what this one has. */
 int64_t leak_ns(int64_t cost, double rate, double *fraction_ns)
 {
     assert(cost >= 0 && rate > 0);
     assert(*fraction_ns >= 0 && *fraction_ns < 1);
-    double takes_ns = cost * (double)NS_PER_S / rate + *fraction_ns;
-    double whole_ns = floor(takes_ns);
-    *fraction_ns = takes_ns - whole_ns;
-    return (int64_t)whole_ns;
+    double exact_ns = (double)cost * NS_PER_S / rate + *fraction_ns;
+    int64_t takes_ns = whole_ns(exact_ns);
+    *fraction_ns = takes_ns < LONGEST_NS ? exact_ns - (double)takes_ns : 0;
+    return takes_ns;
 }

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-int64_t max_ns(int64_t a, int64_t b);
-int64_t min_ns(int64_t a, int64_t b);
 int64_t leak_ns(int64_t cost, double rate, double *fraction_ns);
 
 #endif

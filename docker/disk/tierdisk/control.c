@@ -117,7 +117,7 @@ static const char *change_limits(char *rest)
 {
     require_disk_lock();
     struct limits wanted = disk.limits;
-    bool sets_credit = false, sets_stall = false, iops_peak = false, bytes_peak = false;
+    bool sets_credit = false, sets_stall = false, sets_iops_burst = false, sets_bytes_burst = false;
     char *word;
     while ((word = strtok_r(NULL, BETWEEN_WORDS, &rest))) {
         const char *problem = assign_limit(&wanted, word);
@@ -127,12 +127,12 @@ static const char *change_limits(char *rest)
             return "latencies are drawn from a table: a constant needs a disk without one";
         sets_credit |= starts_with(word, "burst_start=");
         sets_stall |= starts_with(word, "stall_s=");
-        iops_peak |= starts_with(word, "iops_burst=");
-        bytes_peak |= starts_with(word, "bytes_burst=");
+        sets_iops_burst |= starts_with(word, "iops_burst=");
+        sets_bytes_burst |= starts_with(word, "bytes_burst=");
     }
-    if (!iops_peak)
+    if (!sets_iops_burst)
         end_burst(wanted.iops, &wanted.iops_burst);
-    if (!bytes_peak)
+    if (!sets_bytes_burst)
         end_burst(wanted.bytes_per_s, &wanted.bytes_burst);
     const char *problem = check_limits(&wanted);
     if (problem)

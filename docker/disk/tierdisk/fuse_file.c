@@ -28,7 +28,7 @@ _Static_assert(THREADS < UINT8_MAX - 1, "image.c counts the requests of a page i
 
 /* Counts an error of the host, which the tier's disk would not have, and says so of the first one;
  * not what its file system merely cannot do. Returns it. */
-static int counted(int problem)
+static int count_host_error(int problem)
 {
     if (!problem || problem == EOPNOTSUPP)
         return problem;
@@ -47,19 +47,18 @@ static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t o
                       struct fuse_file_info *file)
 {
     (void)inode, (void)file;
-    if (offset >= image.size) {
+    size = bytes_before_end(offset, size);
+    if (!size) {
         fuse_reply_buf(request, NULL, 0);
         return;
     }
-    if ((off_t)size > image.size - offset)
-        size = image.size - offset;
     struct turn turn = begin_turn(READ, size);
     struct iovec pieces[MOST_PIECES];
     size_t count = find_pieces(pieces, MOST_PIECES, size, offset);
     int problem = 0;
     for (size_t i = 0; i < count && !problem; i++)
         problem = load_pages(&pieces[i]);
-    if (counted(problem)) {
+    if (count_host_error(problem)) {
         fuse_reply_err(request, problem);
         return;
     }
@@ -72,12 +71,12 @@ static void file_write(fuse_req_t request, fuse_ino_t inode, const char *bytes, 
                        off_t offset, struct fuse_file_info *file)
 {
     (void)inode, (void)file;
-    if (offset + (off_t)size > image.size) {
+    if (bytes_before_end(offset, size) < size) {
         fuse_reply_err(request, ENOSPC);
         return;
     }
     struct turn turn = begin_turn(WRITE, size);
-    int problem = counted(store(bytes, size, offset));
+    int problem = count_host_error(store(bytes, size, offset));
     if (problem) {
         fuse_reply_err(request, problem);
         return;
@@ -100,7 +99,7 @@ static void file_fsync(fuse_req_t request, fuse_ino_t inode, int datasync,
     bool reaches_host = disk.limits.flush;
     disk.flushes++;
     unlock_disk();
-    fuse_reply_err(request, counted(reaches_host && fdatasync(image.file) ? errno : 0));
+    fuse_reply_err(request, count_host_error(reaches_host && fdatasync(image.file) ? errno : 0));
 }
 
 /* Punches holes and the like, for the discards of the file system. */
@@ -108,14 +107,14 @@ static void file_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t
                            off_t length, struct fuse_file_info *file)
 {
     (void)inode, (void)file;
-    if (offset + length > image.size) {
+    if (bytes_before_end(offset, length) < (size_t)length) {
         fuse_reply_err(request, ENOSPC);
         return;
     }
     lock_disk();
     await_stall();
     unlock_disk();
-    fuse_reply_err(request, counted(change_allocation(mode, offset, length)));
+    fuse_reply_err(request, count_host_error(change_allocation(mode, offset, length)));
 }
 
 /* The file's attributes, which never change. */

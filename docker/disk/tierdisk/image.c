@@ -32,12 +32,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "die.h"
 #include "image.h"
 #include "lock.h"
 #include "read_ahead.h"
 
 #define LARGE_REQUEST_BYTES 65536
+/* So long may who starts the disk wait for the base to be read. */
+#define LONGEST_READ_AHEAD_NS ((int64_t)10 * NS_PER_S)
 #define EXIT_HOST_IO 74
 
 struct image image;
@@ -129,7 +132,16 @@ void open_image(const char *path, const char *base_path)
         die("%s: more pages than can be listed", path);
     page_state = new_list(pages, sizeof *page_state);
     page_place = new_list(pages, sizeof *page_place);
-    start_reading_ahead(base_file);
+    start_reading_ahead(base_file, LONGEST_READ_AHEAD_NS);
+}
+
+/* How many of `size` bytes from that offset on the image has: fewer at its end, 0 beyond it. */
+size_t bytes_before_end(off_t offset, size_t size)
+{
+    if (offset >= image.size)
+        return 0;
+    size_t rest = (size_t)(image.size - offset);
+    return rest < size ? rest : size;
 }
 
 static bool page_is_own(off_t page)
@@ -168,7 +180,7 @@ size_t find_pieces(struct iovec *pieces, size_t room, size_t size, off_t offset)
 {
     size_t count = 0;
     const char *end = NULL;
-    assert(offset + (off_t)size <= image.size);
+    assert(bytes_before_end(offset, size) == size);
     while (size) {
         size_t part = base_bytes ? rest_of_page(offset, size) : size;
         char *next = (char *)find_byte(offset);
@@ -364,7 +376,7 @@ int load_pages(const struct iovec *piece)
 /* Writes into the image. Returns 0 or an errno. */
 int store(const char *bytes, size_t size, off_t offset)
 {
-    assert(offset + (off_t)size <= image.size);
+    assert(bytes_before_end(offset, size) == size);
     off_t image_offset;
     size_t length;
     int problem = begin_change(offset, size);
@@ -381,7 +393,7 @@ int store(const char *bytes, size_t size, off_t offset)
 /* Punches holes and the like, as fallocate. Returns 0 or an errno. */
 int change_allocation(int mode, off_t offset, off_t size)
 {
-    assert(offset + size <= image.size);
+    assert(bytes_before_end(offset, size) == (size_t)size);
     bool is_changing = mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     off_t image_offset;
     off_t length;

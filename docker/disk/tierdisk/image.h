@@ -17,6 +17,7 @@ struct image {
 extern struct image image;
 
 void open_image(const char *path, const char *base_path);
+size_t bytes_before_end(off_t offset, size_t size);
 size_t find_pieces(struct iovec *pieces, size_t room, size_t size, off_t offset);
 int load_pages(const struct iovec *piece);
 int store(const char *bytes, size_t size, off_t offset);

@@ -23,16 +23,15 @@
 #define MOST_LATENCY_US 60e6
 #define EPOCHS DIRECTIONS /* the stream after those of reads and writes */
 #define NEVER_NS INT64_MAX
-#define LONGEST_DWELL_NS 0x1p60 /* 36 years: moments stay within 64 bits */
 
 static struct table tables[DIRECTIONS];
-static uint64_t draws[DIRECTIONS]; /* how many latencies were drawn */
-static double drawn_us[DIRECTIONS]; /* their sum */
+static uint64_t draw_counts[DIRECTIONS]; /* how many latencies were drawn */
+static double drawn_sum_us[DIRECTIONS]; /* their sum */
 
 /* The epoch that lasts from `since_ns` until `until_ns`. */
 static struct {
     bool is_slow;
-    uint64_t draws;   /* that were made for all epochs so far */
+    uint64_t draw_count; /* that were made for all epochs so far */
     int64_t begun_ns; /* when the first one began */
     int64_t since_ns, until_ns;
     int64_t slow_before_ns; /* how long those before it were slow */
@@ -40,7 +39,7 @@ static struct {
 
 /* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
  * generators, 2014): any counter becomes a random number. */
-static uint64_t mixed(uint64_t z)
+static uint64_t splitmix_output(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -51,8 +50,8 @@ static uint64_t mixed(uint64_t z)
 static double uniform(int64_t seed, unsigned stream, uint64_t number)
 {
     const uint64_t golden = 0x9e3779b97f4a7c15u;
-    uint64_t start = mixed((uint64_t)seed + golden * (stream + 1));
-    return (mixed(start + golden * (number + 1)) >> 11) * 0x1p-53;
+    uint64_t start = splitmix_output((uint64_t)seed + golden * (stream + 1));
+    return (splitmix_output(start + golden * (number + 1)) >> 11) * 0x1p-53;
 }
 
 /* Adds the point of a line to the table. Returns NULL, or what is wrong with it. */
@@ -156,16 +155,16 @@ int table_points(enum direction direction)
 static int64_t draw_dwell_ns(const struct limits *limits)
 {
     double mean_s = epoch.is_slow ? limits->slow_dwell_s : limits->good_dwell_s;
-    double share = -log1p(-uniform(limits->latency_seed, EPOCHS, epoch.draws++));
-    return (int64_t)fmin(LONGEST_DWELL_NS, share * mean_s * NS_PER_S);
+    double share = -log1p(-uniform(limits->latency_seed, EPOCHS, epoch.draw_count++));
+    return whole_ns(share * mean_s * NS_PER_S);
 }
 
 /* Begins all streams anew, the first epoch being slow as often as any moment is. */
 void begin_draws(const struct limits *limits, int64_t at_ns)
 {
     require_disk_lock();
-    memset(draws, 0, sizeof draws);
-    memset(drawn_us, 0, sizeof drawn_us);
+    memset(draw_counts, 0, sizeof draw_counts);
+    memset(drawn_sum_us, 0, sizeof drawn_sum_us);
     memset(&epoch, 0, sizeof epoch);
     epoch.begun_ns = at_ns;
     epoch.since_ns = at_ns;
@@ -173,12 +172,12 @@ void begin_draws(const struct limits *limits, int64_t at_ns)
     if (limits->slow_factor <= 1)
         return;
     double slow_share = limits->slow_dwell_s / (limits->slow_dwell_s + limits->good_dwell_s);
-    epoch.is_slow = uniform(limits->latency_seed, EPOCHS, epoch.draws++) < slow_share;
+    epoch.is_slow = uniform(limits->latency_seed, EPOCHS, epoch.draw_count++) < slow_share;
     epoch.until_ns = at_ns + draw_dwell_ns(limits);
 }
 
 /* Goes on to the epoch of that moment. */
-static void reach(const struct limits *limits, int64_t at_ns)
+static void go_on_to_epoch_at(const struct limits *limits, int64_t at_ns)
 {
     while (at_ns >= epoch.until_ns) {
         if (epoch.is_slow)
@@ -195,11 +194,11 @@ double next_latency_us(enum direction direction, const struct limits *limits, in
     require_disk_lock();
     double latency_us = limits->latency_us[direction];
     if (tables[direction].points) {
-        double probability = uniform(limits->latency_seed, direction, draws[direction]++);
+        double probability = uniform(limits->latency_seed, direction, draw_counts[direction]++);
         latency_us = quantile_us(&tables[direction], probability);
-        drawn_us[direction] += latency_us;
+        drawn_sum_us[direction] += latency_us;
     }
-    reach(limits, at_ns);
+    go_on_to_epoch_at(limits, at_ns);
     return epoch.is_slow ? latency_us * limits->slow_factor : latency_us;
 }
 
@@ -207,15 +206,15 @@ double next_latency_us(enum direction direction, const struct limits *limits, in
 double drawn_s(enum direction direction, uint64_t *count)
 {
     require_disk_lock();
-    *count = draws[direction];
-    return drawn_us[direction] / 1e6;
+    *count = draw_counts[direction];
+    return drawn_sum_us[direction] / 1e6;
 }
 
 /* The time spent in slow epochs; and all the time since the draws began. */
 double slow_s(const struct limits *limits, int64_t at_ns, double *drawing_s)
 {
     require_disk_lock();
-    reach(limits, at_ns);
+    go_on_to_epoch_at(limits, at_ns);
     int64_t slow_ns = epoch.slow_before_ns;
     if (epoch.is_slow && at_ns > epoch.since_ns)
         slow_ns += at_ns - epoch.since_ns;

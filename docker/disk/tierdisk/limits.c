@@ -1,5 +1,6 @@
 /* Reads limits from "name=value" texts, checks that they fit together, writes them as JSON. */
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,28 +140,30 @@ const char *check_limits(const struct limits *limits)
     return NULL;
 }
 
-/* The number that a field holds. */
-static double number_in(const struct limits *limits, size_t i)
+/* Writes the number that a field holds, a whole one with all its digits. Returns its length. */
+static int print_field(const struct limits *limits, size_t i, char *out, size_t room)
 {
     const void *field = (const char *)limits + FIELDS[i].offset;
     switch (FIELDS[i].kind) {
     case WHOLE:
-        return (double)*(const int64_t *)field;
+        return snprintf(out, room, "%" PRId64, *(const int64_t *)field);
     case FLAG:
-        return *(const bool *)field;
+        return snprintf(out, room, "%d", *(const bool *)field);
     case REAL:
-        return *(const double *)field;
+        return snprintf(out, room, "%.15g", *(const double *)field);
     }
-    return NAN;
+    return snprintf(out, room, "null");
 }
 
 /* Writes the limits as one JSON object. Returns its length. */
 int print_limits(const struct limits *limits, char *out, size_t room)
 {
     int length = 0;
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        length += snprintf(out + length, room - length, "%s\"%s\": %.15g", i ? ", " : "{",
-                           FIELDS[i].name, number_in(limits, i));
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        length += snprintf(out + length, room - length, "%s\"%s\": ", i ? ", " : "{",
+                           FIELDS[i].name);
+        length += print_field(limits, i, out + length, room - length);
+    }
     length += snprintf(out + length, room - length, "}");
     assert((size_t)length < room);
     return length;

@@ -1,36 +1,44 @@
-/* Brings loaded data into the host's memory, so that reads of a disk over them wait for the tier
- * alone. */
+/* Brings loaded data into the host's page cache, so that reads of a disk over them wait for the
+ * tier alone. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "die.h"
 #include "read_ahead.h"
 
-#define AHEAD_BYTES 131072 /* what kernels read ahead at least, unless they are told otherwise */
-#define AHEAD_FOR_S 10
+/* The least that kernels read ahead by default. Of a longer piece they would read only the first
+ * part. */
+#define PIECE_BYTES 131072
 
-/* Half of the memory that the host could give away, in bytes; without end if it does not say. */
+/* How often it is looked whether all is read. */
+#define POLL_NS (NS_PER_S / 1000)
+
+static atomic_bool is_read;
+
+/* Half of the memory that the host could give away, in bytes; INT64_MAX if it does not say. */
 static off_t room_in_memory(void)
 {
-    long long kib = 0;
+    long long available_kib = 0;
     char line[128];
     FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %lld", &kib) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return kib ? kib * 1024 / 2 : INT64_MAX;
+    if (!file)
+        return INT64_MAX;
+    while (!available_kib && fgets(line, sizeof line, file))
+        sscanf(line, "MemAvailable: %lld", &available_kib);
+    fclose(file);
+    return available_kib ? available_kib * 1024 / 2 : INT64_MAX;
 }
 
-/* Brings the data of a file into the host's page cache, as a copy of them would have: reads shall
- * not wait for the host's disk. In pieces, because of what it is asked at once the kernel reads no
- * more than it reads ahead; and not what memory has no room for. Closes the file. */
+/* Asks for a file's data piece by piece, holes left out, as far as memory has room for them. Closes
+ * the file. */
 static void *read_ahead(void *argument)
 {
     int file = (int)(intptr_t)argument;
@@ -40,25 +48,26 @@ static void *read_ahead(void *argument)
         off_t end = lseek(file, offset, SEEK_HOLE);
         if (end < 0)
             break;
-        for (; offset < end && room_bytes > 0; offset += AHEAD_BYTES) {
-            posix_fadvise(file, offset, AHEAD_BYTES, POSIX_FADV_WILLNEED);
-            room_bytes -= AHEAD_BYTES;
+        for (; offset < end && room_bytes > 0; offset += PIECE_BYTES) {
+            posix_fadvise(file, offset, PIECE_BYTES, POSIX_FADV_WILLNEED);
+            room_bytes -= PIECE_BYTES;
         }
     }
     close(file);
+    atomic_store(&is_read, true);
     return NULL;
 }
 
-/* Begins that, and waits until it is done or for so long as who starts the disk may wait. The file
- * is closed in the end. */
-void start_reading_ahead(int file)
+/* Brings a file's data into the host's page cache, and closes the file. Returns when that is done,
+ * or after `longest_wait_ns`: then it goes on meanwhile. Ends the program if there is no thread. */
+void start_reading_ahead(int file, int64_t longest_wait_ns)
 {
     pthread_t reader;
-    struct timespec until;
     if (pthread_create(&reader, NULL, read_ahead, (void *)(intptr_t)file))
         die("no thread to read ahead");
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += AHEAD_FOR_S;
-    if (pthread_timedjoin_np(reader, NULL, &until))
-        pthread_detach(reader);
+    pthread_detach(reader);
+    /* By the monotonic clock: a wall clock may be set back meanwhile. */
+    int64_t until_ns = now_ns() + longest_wait_ns;
+    while (!atomic_load(&is_read) && now_ns() < until_ns)
+        sleep_until_ns(now_ns() + POLL_NS);
 }

@@ -1,7 +1,9 @@
-/* Brings loaded data into the host's memory. */
+/* Brings loaded data into the host's page cache. */
 #ifndef READ_AHEAD_H
 #define READ_AHEAD_H
 
-void start_reading_ahead(int file);
+#include <stdint.h>
+
+void start_reading_ahead(int file, int64_t longest_wait_ns);
 
 #endif

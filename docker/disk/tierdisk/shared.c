@@ -77,7 +77,7 @@ static int64_t charge(_Atomic int64_t *bucket, int64_t takes_ns, int64_t at_ns)
     int64_t before_ns = atomic_load(bucket);
     int64_t after_ns;
     do
-        after_ns = max_ns(before_ns, at_ns) + takes_ns;
+        after_ns = min_ns(LATEST_NS, max_ns(before_ns, at_ns) + takes_ns);
     while (!atomic_compare_exchange_weak(bucket, &before_ns, after_ns));
     return before_ns;
 }
@@ -88,7 +88,7 @@ int64_t admit_shared(const struct limits *limits, int64_t at_ns, const int64_t c
     require_disk_lock();
     const double rates[RESOURCES] = {[IOPS] = limits->shared_iops,
                                      [BYTES] = limits->shared_bytes_per_s};
-    int64_t credit_ns = (int64_t)(limits->credit_ms * NS_PER_S / 1e3);
+    int64_t credit_ns = whole_ns(limits->credit_ms * NS_PER_S / 1e3);
     int64_t start_ns = at_ns;
     for (int i = 0; empty_at_ns && i < RESOURCES; i++) {
         if (rates[i] <= 0)

@@ -14,9 +14,6 @@
 #include "shared.h"
 #include "throttle.h"
 
-/* No bucket takes longer than 36 years to leak empty: moments stay within 64 bits. */
-#define DEEPEST_NS 0x1p60
-
 struct bucket {
     double rate; /* I/Os or bytes a second; 0 = unlimited */
     int64_t depth_ns, empty_at_ns;
@@ -45,10 +42,10 @@ static void shape_bucket(struct bucket *bucket, double rate, double depth_s, int
 {
     double kept_ns = 0;
     if (rate > 0)
-        kept_ns = level_ns(bucket, at_ns) * (bucket->rate / rate);
+        kept_ns = (double)level_ns(bucket, at_ns) * bucket->rate / rate;
     bucket->rate = rate;
-    bucket->depth_ns = (int64_t)fmin(DEEPEST_NS, depth_s * NS_PER_S);
-    bucket->empty_at_ns = at_ns + (int64_t)fmin(bucket->depth_ns, kept_ns);
+    bucket->depth_ns = whole_ns(depth_s * NS_PER_S);
+    bucket->empty_at_ns = at_ns + min_ns(bucket->depth_ns, whole_ns(kept_ns));
     bucket->fraction_ns = 0;
 }
 
@@ -115,7 +112,8 @@ static void fill(struct bucket *bucket, int64_t cost, int64_t start_ns)
         bucket->empty_at_ns = start_ns;
         bucket->fraction_ns = 0;
     }
-    bucket->empty_at_ns += leak_ns(cost, bucket->rate, &bucket->fraction_ns);
+    int64_t takes_ns = leak_ns(cost, bucket->rate, &bucket->fraction_ns);
+    bucket->empty_at_ns = min_ns(LATEST_NS, bucket->empty_at_ns + takes_ns);
 }
 
 /* How many I/Os a request counts as. */

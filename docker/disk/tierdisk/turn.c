@@ -9,17 +9,15 @@
 #include <assert.h>
 #include <math.h>
 
-#include "bucket.h"
 #include "clock.h"
 #include "latency.h"
 #include "lock.h"
 #include "throttle.h"
 #include "turn.h"
 
-#define MOST_EARLY_NS 200000
-#define EARLY_STEP_NS 1000
+#define MOST_LEAD_NS 200000
+#define LEAD_STEP_NS 1000
 
-/* Moments stay within 64 bits. */
 #define LONGEST_STALL_S 86400.0
 
 /* Beyond this no processor sleeps deeper, and the overhead is a small part of the latency. */
@@ -36,7 +34,7 @@ struct disk disk;
 static int64_t stalled_until_ns;
 
 /* How much earlier sleeps are asked to end: by class 0, and how far other classes are from it. */
-static int64_t early_ns[DIRECTIONS][SLEEP_CLASSES];
+static int64_t leads_ns[DIRECTIONS][SLEEP_CLASSES];
 
 static int sleep_class(enum direction direction, double latency_us)
 {
@@ -46,22 +44,23 @@ static int sleep_class(enum direction direction, double latency_us)
     return doublings < SLEEP_CLASSES - 1 ? 1 + doublings : SLEEP_CLASSES - 1;
 }
 
-static int64_t early_of_class(const struct turn *turn)
+/* How much earlier than due a sleep of the turn's class is asked to end. */
+static int64_t lead_of_class(const struct turn *turn)
 {
     require_disk_lock();
     assert(turn->sleep_class >= 0 && turn->sleep_class < SLEEP_CLASSES);
-    const int64_t *early = early_ns[turn->direction];
-    return turn->sleep_class ? early[0] + early[turn->sleep_class] : early[0];
+    const int64_t *leads = leads_ns[turn->direction];
+    return turn->sleep_class ? leads[0] + leads[turn->sleep_class] : leads[0];
 }
 
 /* Moves the running median of the turn's class by a step. */
-static void adapt_early(const struct turn *turn, int64_t late_ns)
+static void adapt_lead(const struct turn *turn, int64_t late_ns)
 {
-    int64_t *early = early_ns[turn->direction];
-    int64_t median_ns = early_of_class(turn);
-    int64_t step_ns = late_ns > median_ns ? EARLY_STEP_NS : -EARLY_STEP_NS;
-    int64_t next_ns = min_ns(MOST_EARLY_NS, max_ns(0, median_ns + step_ns));
-    early[turn->sleep_class] = turn->sleep_class ? next_ns - early[0] : next_ns;
+    int64_t *leads = leads_ns[turn->direction];
+    int64_t median_ns = lead_of_class(turn);
+    int64_t step_ns = late_ns > median_ns ? LEAD_STEP_NS : -LEAD_STEP_NS;
+    int64_t next_ns = min_ns(MOST_LEAD_NS, max_ns(0, median_ns + step_ns));
+    leads[turn->sleep_class] = turn->sleep_class ? next_ns - leads[0] : next_ns;
 }
 
 /* What loop and FUSE will add to a request that takes so long here. */
@@ -76,7 +75,7 @@ static double overhead_us(enum direction direction, double latency_us)
 static int64_t wait_ns(enum direction direction, double latency_us)
 {
     double here_us = fmax(0, latency_us - overhead_us(direction, latency_us));
-    return llround(here_us * NS_PER_US);
+    return whole_ns(round(here_us * NS_PER_US));
 }
 
 /* Gives the disk its first limits, before anything is asked of it. */
@@ -124,7 +123,7 @@ struct turn begin_turn(enum direction direction, size_t bytes)
     turn.due_ns = start_ns + wait_ns(direction, latency_us);
     turn.is_timed = latency_us > 0;
     turn.sleep_class = sleep_class(direction, latency_us);
-    turn.early_ns = early_of_class(&turn);
+    turn.lead_ns = lead_of_class(&turn);
     struct counters *counters = &disk.counters[direction];
     counters->ops++;
     counters->bytes += bytes;
@@ -138,7 +137,7 @@ struct turn begin_turn(enum direction direction, size_t bytes)
 void finish_turn(const struct turn *turn)
 {
     int64_t moved_ns = now_ns();
-    int64_t wake_ns = turn->due_ns - turn->early_ns;
+    int64_t wake_ns = turn->due_ns - turn->lead_ns;
     int64_t answer_ns = moved_ns;
     int64_t late_ns = 0;
     bool sleeps = moved_ns < wake_ns;
@@ -149,7 +148,7 @@ void finish_turn(const struct turn *turn)
     }
     lock_disk();
     if (sleeps)
-        adapt_early(turn, answer_ns - wake_ns);
+        adapt_lead(turn, answer_ns - wake_ns);
     struct counters *counters = &disk.counters[turn->direction];
     counters->host_ns += moved_ns - turn->let_in_ns;
     counters->late_ns += late_ns;

@@ -40,7 +40,7 @@ struct turn {
     bool is_timed; /* whether the tier has a latency */
     int64_t came_ns, due_ns;
     int64_t let_in_ns; /* when it came, or a stall ended after that */
-    int64_t early_ns; /* how much earlier the sleep is asked to end */
+    int64_t lead_ns; /* how much earlier the sleep is asked to end */
 };
 
 void begin_disk(const struct limits *limits);

@@ -11,6 +11,8 @@
  *   image_requests fill IMAGE [BASE]      pages are written one by one until the host has no space;
  *                                         prints how many were, the error, and how many are still
  *                                         read back right
+ *   image_requests end IMAGE              prints how many of a page's bytes the image has from
+ *                                         offsets around its end and the last one that there is
  */
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -174,6 +176,25 @@ static void unreadable(void)
     printf("first %d second %d\n", problem, load_pages(&second));
 }
 
+static void end(void)
+{
+    const off_t offsets[] = {0,
+                             image.size - PAGE_BYTES,
+                             image.size - SECTOR_BYTES,
+                             image.size - 1,
+                             image.size,
+                             image.size + SECTOR_BYTES,
+                             INT64_MAX - SECTOR_BYTES,
+                             INT64_MAX};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
+        printf("%zu ", bytes_before_end(offsets[i], PAGE_BYTES));
+    char sector[SECTOR_BYTES], back[SECTOR_BYTES];
+    memset(sector, 'A', SECTOR_BYTES);
+    int problem = store(sector, SECTOR_BYTES, image.size - SECTOR_BYTES);
+    read_bytes(back, SECTOR_BYTES, image.size - SECTOR_BYTES);
+    printf("error %d different %d\n", problem, !!memcmp(sector, back, SECTOR_BYTES));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -187,6 +208,8 @@ int main(int argc, char **argv)
         unreadable();
     else if (!strcmp(argv[1], "fill"))
         fill();
+    else if (!strcmp(argv[1], "end"))
+        end();
     else
         return 64;
     return 0;

@@ -43,7 +43,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         slowly = ("-Dmemcpy=copy_slowly", "-c", str(SERVER / "image.c"))
         subprocess.run([*common, *slowly, "-o", str(image)], check=True)
         made[sanitizer] = folder / "image_requests"
-        others = [str(SERVER / f"{name}.c") for name in ("read_ahead", "lock", "die")]
+        others = [
+            str(SERVER / f"{name}.c") for name in ("read_ahead", "clock", "lock", "die")
+        ]
         sources = (str(DRIVER), str(image), *others, f"-I{SERVER}", "-lpthread")
         link = (*common, *sources, "-o", str(made[sanitizer]))
         linked = subprocess.run(link, capture_output=True, text=True, check=False)
@@ -124,3 +126,13 @@ def test_what_the_host_cannot_read_is_refused(
 ) -> None:
     said = asked(programs["memory"], "unreadable", image)
     assert said == f"first 0 second {EIO}\n"
+
+
+@pytest.mark.parametrize("over", ["alone", "over a base"])
+def test_a_request_over_the_end_has_only_the_bytes_before_it(
+    programs: dict[str, Path], image: Path, base: Path, over: str
+) -> None:
+    """Offset and size were added, which is below the end again where the sum overflows."""
+    below = [base] if over == "over a base" else []
+    said = asked(programs["memory"], "end", image, *below)
+    assert said == "4096 4096 512 1 0 0 0 0 error 0 different 0\n"
