@@ -23,6 +23,7 @@
 local ffi = require("ffi")
 local arrivals = require("arrivals")
 local clock = require("clock")
+local control_files = require("control_files")
 local dialects = require("dialects")
 local pq = require("pq")
 local recorder = require("recorder")
@@ -38,11 +39,15 @@ void srandom(unsigned int seed);
 void sb_rand_thread_init(void);
 ]]
 
-local loop = {}
-local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
+local MAX_FAILURES_IN_A_ROW = 100
+local FIRST_PAUSE_US = 1e3
+local LONGEST_PAUSE_US = 1e5
+local SLICE_US = 1e6  -- of a wait
 local SYSBENCH_ERRORS = 4
-local PAUSES = 2 ^ 48  -- a seed that no thread has: its inputs draw from less than that
-local LONGEST_WAIT_US, BEGIN_POLL_US, ADMIT_POLL_US = 120e6, 5e3, 2e5
+local PAUSES = 2 ^ 48  -- added to the seed of a thread: its inputs are seeded with less than that
+local NO_CONNECTION, SHUTDOWN, CRASH, NOT_YET_UP = "08", "57P01", "57P02", "57P03"
+
+local loop = {}
 
 -- Options every workload of ours understands.
 loop.options = {
@@ -87,11 +92,9 @@ function loop.protected(f, ...)
 end
 
 -- Whether the connection is gone: connection exceptions, and the server's shutdown, crash or start.
-local SHUTDOWN, CRASH, NOT_YET_UP = "57P01", "57P02", "57P03"
-
-local function lost(failure)
+local function is_connection_lost(failure)
    local state = failure.sqlstate
-   return failure.lost or state:sub(1, 2) == "08"
+   return failure.lost or state:sub(1, 2) == NO_CONNECTION
       or state == SHUTDOWN or state == CRASH or state == NOT_YET_UP
 end
 
@@ -101,14 +104,17 @@ local function give_up(self, failure, why)
    error(string.format("%s [SQLSTATE %s] %s", why, failure.sqlstate, failure.message), 0)
 end
 
--- Rolls back the failed transaction. Returns an error if that is impossible, which ends the run.
-local function leave(self, failure)
-   if lost(failure) then return failure end
-   if self.conn.queued > 0 or self.conn:in_transaction() then
-      if self.conn.queued > 0 then pcall(self.conn.flush, self.conn) end
-      local ok, worse = pcall(self.conn.run, self.conn, self.rollback)
-      if not ok then return worse end
-   end
+-- Rolls back the failed transaction. Returns nil, or the failure by which that is impossible, which
+-- ends the run.
+local function roll_back(self, failure)
+   if is_connection_lost(failure) then return failure end
+   local conn = self.conn
+   local is_queued = conn.queued > 0
+   if not is_queued and not conn:in_transaction() then return nil end
+   if is_queued then pcall(conn.flush, conn) end
+   local ok, rollback_failure = pcall(conn.run, conn, self.rollback)
+   if ok then return nil end
+   return rollback_failure
 end
 
 local function pause(self, retries)
@@ -123,25 +129,30 @@ local function failure_in(self, problem)
    error(tostring(problem), 0)
 end
 
--- Makes all attempts at one transaction. Returns its outcome, the retries, the last error as
--- a record holds it (0: none), and the error itself if it ends the run.
+-- Makes all attempts at one transaction. Returns its outcome, the retries, the SQLSTATE of the last
+-- failure as a record holds it (0: none), and the failure that ends the run (nil: none).
 local function attempt(self, kind)
-   local retries, sqlstate = 0, 0
+   local retries = 0
+   local sqlstate = 0
    while true do
       local ok, result = pcall(self.workload.execute, kind)
       if ok then
-         self.failures = 0
+         self.failures_in_a_row = 0
          return result, retries, sqlstate, nil
       end
       local failure = failure_in(self, result)
-      local dead = leave(self, failure)
-      local retryable = dialects.retryable(failure)
-      local again = not dead and retryable and retries + 1 < self.max_attempts
-      sqlstate = self.recorder:count_error(again and "retried" or "failed", kind, failure)
+      local end_of_run = roll_back(self, failure)
+      local is_retryable = dialects.retryable(failure)
+      local tries_again = not end_of_run and is_retryable and retries + 1 < self.max_attempts
+      local counted_as = tries_again and "retried" or "failed"
+      sqlstate = self.recorder:count_error(counted_as, kind, failure)
       if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, SYSBENCH_ERRORS) end
-      if not again then
-         if not retryable then self.failures, self.last = self.failures + 1, failure end
-         return recorder.FAILED, retries, sqlstate, dead and failure
+      if not tries_again then
+         if not is_retryable then
+            self.failures_in_a_row = self.failures_in_a_row + 1
+            self.last_failure = failure
+         end
+         return recorder.FAILED, retries, sqlstate, end_of_run and failure
       end
       pause(self, retries)
       retries = retries + 1
@@ -151,71 +162,37 @@ end
 -- Executes and records one transaction. due_us: the instant it was scheduled for, or nil; free_us:
 -- then, from when on this thread was free for it.
 local function execute(self, kind, due_us, free_us)
-   local started_us, start_ns, queue_us = clock.now_us(), clock.unix_ns(), 0
+   local started_us = clock.now_us()
+   local start_ns = clock.unix_ns()
+   local queue_us = 0
    if due_us and free_us < due_us then
       self.recorder:woke_late(started_us - due_us)
    elseif due_us then
       queue_us = started_us - due_us
       start_ns = start_ns - ffi.cast("int64_t", queue_us * 1e3)
    end
-   local outcome, retries, sqlstate, dead = attempt(self, kind)
+   local outcome, retries, sqlstate, end_of_run = attempt(self, kind)
    local ended_us = clock.now_us()
    self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind,
                      outcome, retries)
-   if dead then give_up(self, dead, "the connection to the database was lost:") end
-   if self.failures >= MAX_FAILURES_IN_A_ROW then
-      give_up(self, self.last, "too many failures in a row, the last:")
+   if end_of_run then give_up(self, end_of_run, "the connection to the database was lost:") end
+   if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW then
+      give_up(self, self.last_failure, "too many failures in a row, the last:")
    end
 end
 
--- Whether the run is over by --ends-file or --begins-file. The file is looked for once a second; it
--- is written when the measured window begins. Without them the run lasts for --time.
-local function over(self)
-   if not (self.told or self.ends_file) then return false end
-   local now_us = clock.now_us()
-   if not self.told and now_us >= self.look_us then
-      self.look_us = now_us + SLICE_US
-      local file = io.open(self.ends_file)
-      if file then
-         local left_us = tonumber(file:read("*l")) * 1e6 - tonumber(clock.unix_ns()) * 1e-3
-         file:close()
-         self.told, self.deadline_us = true, now_us + left_us
-      end
-   end
-   return self.told and now_us >= self.deadline_us
-end
-
--- Waits until --begins-file says when the load begins, and then until it does. All threads wait
--- here, connected; the file also says when the run ends, unless --ends-file will.
-local function begin_with_others(self)
-   local opt, started_us, file = sysbench.opt, clock.now_us(), nil
-   while not file do
-      file = io.open(opt.begins_file)
-      if not file then
-         if clock.now_us() - started_us > LONGEST_WAIT_US then
-            error("was not told when to begin: no " .. opt.begins_file, 0)
-         end
-         clock.sleep_us(BEGIN_POLL_US)
-      end
-   end
-   local begins_s, ends_s = file:read("*n", "*n")
-   file:close()
-   local unix_us = tonumber(clock.unix_ns()) * 1e-3 - clock.now_us()
-   local begins_us = begins_s * 1e6 - unix_us
-   while clock.now_us() < begins_us do clock.sleep_until_us(begins_us) end
-   if ends_s then self.told, self.deadline_us = true, ends_s * 1e6 - unix_us end
-end
-
--- Waits in slices so that the end of the run, or another thread's error, is noticed.
--- If the number of events is limited, sysbench is not asked: asking uses one up.
+-- Waits until an instant, in slices so that the end of the run, or another thread's error, is
+-- noticed. Returns whether the instant came before the end.
 local function wait_until(self, t_us)
+   local control = self.control
    while true do
-      local now = clock.now_us()
-      if now >= t_us then return true end
-      if over(self) or self.deadline_us and now >= self.deadline_us then return false end
+      local now_us = clock.now_us()
+      if now_us >= t_us then return true end
+      if control:has_ended() or control:is_late(now_us) then return false end
+      -- If the number of events is limited, sysbench is not asked: asking uses one up.
       if sysbench.opt.events == 0 and not ffi.C.sb_more_events(self.thread_id) then return false end
-      self.recorder:flush_if_due(now)
-      clock.sleep_until_us(math.min(t_us, now + SLICE_US, self.deadline_us or math.huge))
+      self.recorder:flush_if_due(now_us)
+      clock.sleep_until_us(math.min(t_us, now_us + SLICE_US, control.deadline_us or math.huge))
    end
 end
 
@@ -230,55 +207,50 @@ local function seed_keys()
    ffi.C.funlockfile(ffi.C.stdout)
 end
 
--- Whether this thread may begin a transaction, by --sessions-file. Each looks for it itself, five
--- times a second: that takes microseconds, and a thread that looked for all could be busy.
-local function admitted(self)
-   if not self.sessions_file then return true end
-   local now_us = clock.now_us()
-   if now_us >= self.admit_us then
-      self.admit_us = now_us + ADMIT_POLL_US
-      local file = io.open(self.sessions_file)
-      if file then
-         self.most = file:read("*n")
-         file:close()
-      end
-   end
-   return not self.most or sysbench.opt.first_thread + self.thread_id < self.most
-end
-
-local function closed(self)
-   local id, draw = self.thread_id, self.workload.draw
-   while not over(self) and ffi.C.sb_more_events(id) do
-      if admitted(self) then
-         local kind = draw()
+local function run_closed_loop(self)
+   local id = self.thread_id
+   local control = self.control
+   while not control:has_ended() and ffi.C.sb_more_events(id) do
+      if control:admits() then
+         local kind = self.workload.draw()
          if not kind then break end
          ffi.C.sb_event_start(id)
          execute(self, kind, nil)
          ffi.C.sb_event_stop(id)
       else
-         wait_until(self, self.admit_us)
+         wait_until(self, control.next_sessions_poll_us)
       end
    end
 end
 
+-- Counts the transactions that should have started before the end and did not. What these would
+-- have been is drawn, as it would have been.
+local function record_unstarted(self, schedule)
+   local ended_us = math.min(clock.now_us(), self.control.deadline_us or math.huge)
+   local unstarted, waits_us = schedule.overdue(ended_us)
+   self.recorder.unstarted = unstarted
+   for _, wait_us in ipairs(waits_us or {}) do
+      self.recorder:never_began(self.workload.draw(), wait_us)
+   end
+end
+
 -- schedule: due_us() is the instant of the next transaction; done(now_us) moves on;
--- overdue(now_us), asked last, counts what should have started by then and has not; and, at a rate,
--- for how long. What these would have been is drawn, as it would have been.
-local function scheduled(self, schedule)
-   local id, draw = self.thread_id, self.workload.draw
+-- overdue(now_us), asked last, returns how many should have started by then and have not; and, at a
+-- rate, since when each has been due.
+local function run_on_schedule(self, schedule)
+   local id = self.thread_id
    while true do
-      local due_us, free_us = schedule.due_us(), clock.now_us()
-      if over(self) or not wait_until(self, due_us) or not ffi.C.sb_more_events(id) then break end
-      local kind = draw()
+      local due_us = schedule.due_us()
+      local free_us = clock.now_us()
+      if self.control:has_ended() or not wait_until(self, due_us) then break end
+      if not ffi.C.sb_more_events(id) then break end
+      local kind = self.workload.draw()
       ffi.C.sb_event_start(id)
       execute(self, kind, due_us, free_us)
       ffi.C.sb_event_stop(id)
       schedule.done(clock.now_us())
    end
-   local ended_us = math.min(clock.now_us(), self.deadline_us or math.huge)
-   local unstarted, waits_us = schedule.overdue(ended_us)
-   self.recorder.unstarted = unstarted
-   for _, wait_us in ipairs(waits_us or {}) do self.recorder:never_began(draw(), wait_us) end
+   record_unstarted(self, schedule)
 end
 
 -- workload: conn; batches: whether statements travel together; draw() -> kind, and draws the
@@ -287,33 +259,33 @@ end
 -- its statements by conn:exec and COPY, which libpq's pipeline mode excludes.
 function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
-   local rollback = workload.conn:prepare("ROLLBACK")
-   if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
-   local thread_seed = seeds.thread(opt.seed, opt.first_thread + thread_id)
-   local pauses = splitmix.new(PAUSES + thread_seed)
+   local conn = workload.conn
+   local rollback = conn:prepare("ROLLBACK")
+   if not workload.plain_sql then conn:start_pipeline(workload.batches) end
+   local thread_number = opt.first_thread + thread_id
    local records = recorder.open(opt.out, thread_id, types, opt.record)
-   workload.conn.while_waiting = function() records:flush_if_due(clock.now_us()) end
+   conn.while_waiting = function() records:flush_if_due(clock.now_us()) end
    -- What is sent by conn:exec is waited for in C, where nothing can be written meanwhile.
    if workload.plain_sql then records.flush_after_us = 0 end
-   return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
-           failures = 0, pauses = pauses, max_attempts = opt.max_attempts, recorder = records}
+   return {thread_id = thread_id, workload = workload, conn = conn, rollback = rollback,
+           max_attempts = opt.max_attempts, failures_in_a_row = 0, last_failure = nil,
+           pauses = splitmix.new(PAUSES + seeds.thread(opt.seed, thread_number)),
+           control = control_files.new(opt, thread_number), recorder = records}
 end
 
 function loop.run(self)
-   local opt, workload = sysbench.opt, self.workload
+   local opt = sysbench.opt
+   local workload = self.workload
    seed_keys()
    clock.wake_on_time()
-   if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
-   if opt.sessions_file ~= "" then self.sessions_file, self.admit_us = opt.sessions_file, 0 end
-   if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end
-   if opt.begins_file ~= "" then loop.protected(begin_with_others, self) end
+   loop.protected(self.control.begin, self.control)
    self.recorder.begun_ms = math.floor(tonumber(clock.unix_ns()) * 1e-6)
    if workload.new_schedule then
-      scheduled(self, workload.new_schedule())
+      run_on_schedule(self, workload.new_schedule())
    elseif opt.arrival_rate > 0 then
-      scheduled(self, arrivals.schedule(opt.arrival_rate))
+      run_on_schedule(self, arrivals.schedule(opt.arrival_rate))
    else
-      closed(self)
+      run_closed_loop(self)
    end
 end
 
@@ -331,8 +303,12 @@ function loop.describe(types, mode)
    end
    arrivals.create(seeds.thread(opt.seed, opt.first_thread))
    mode = mode or {}
-   mode.threads, mode.arrival_rate_per_s, mode.time_s = opt.threads, opt.arrival_rate, opt.time
-   mode.isolation, mode.max_attempts, mode.seed = opt.isolation, opt.max_attempts, opt.seed
+   mode.threads = opt.threads
+   mode.arrival_rate_per_s = opt.arrival_rate
+   mode.time_s = opt.time
+   mode.isolation = opt.isolation
+   mode.max_attempts = opt.max_attempts
+   mode.seed = opt.seed
    recorder.describe(opt.out, types, mode)
 end
 
