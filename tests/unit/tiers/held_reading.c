@@ -1,7 +1,7 @@
 /*
- * What read_ahead.c is compiled to call instead of lseek and clock_gettime, in test_disk_borders.py:
- * a file whose reading does not end before the test says so, on a machine whose wall clock is about
- * to be set back by an hour.
+ * What read_ahead.c is compiled to call instead of lseek and clock_gettime, in
+ * test_disk_borders.py: a file whose reading does not end before the test says so, on a machine
+ * whose wall clock is about to be set back by an hour.
  */
 #include <errno.h>
 #include <stdatomic.h>
