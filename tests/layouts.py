@@ -56,12 +56,6 @@ class Refusal:
 REFUSALS = (
     Refusal(
         tiers=("storage-class",),
-        choices=(LOG, BOTH),
-        why="tierbench claims one volume for each node",
-        words="tier.wal: belongs to `enforcement: emulated`, `mounted` or `existing`",
-    ),
-    Refusal(
-        tiers=("storage-class",),
         choices=(STRIPED, BOTH),
         why="tierbench claims one volume for each node",
         words="tier.count: belongs to `enforcement: emulated`, `mounted` or `existing`",
@@ -70,7 +64,7 @@ REFUSALS = (
         tiers=("none",),
         choices=(LOG, BOTH),
         why="nothing is declared of this machine's own disk",
-        words="tier.wal: belongs to `enforcement: emulated`, `mounted` or `existing`",
+        words="tier.wal: belongs to `enforcement: emulated`, `mounted`, `storage-class` or",
     ),
     Refusal(
         tiers=("none",),

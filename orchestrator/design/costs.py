@@ -67,8 +67,9 @@ def _rented_disks(profile: Profile, hours: float) -> Iterator[RentedItem]:
         return
     # The disk of the log may be a cheaper one, with a price of its own.
     logs = len(node_disks.log_disks(tier))
-    if profile.cluster.database == EXISTING:
-        logs = profile.cluster.nodes
+    if node_disks.has_unnamed_logs(tier):
+        # Beside each disk of data is one of a log, which is not among those yet.
+        logs = disks
         disks += logs
     yield RentedItem(name, disks - logs, hours, tier.price)
     yield RentedItem(f"WAL's {name}", logs, hours, tier.wal.price)

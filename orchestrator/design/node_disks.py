@@ -103,7 +103,10 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if isinstance(disk, ClassVolumes) and disk.storage_class:
         # Volumes are made when they are needed, so no profile names one for each node.
         wanted = replace(disk.storage_class, nodes=nodes)
-        return replace(tier, disk=replace(disk, storage_class=wanted))
+        tier = replace(tier, disk=replace(disk, storage_class=wanted))
+        if tier.wal is None:
+            return tier
+        return replace(tier, wal=of_nodes(tier.wal, nodes))
     if not disk.of_nodes:
         return tier
     names = node_names(nodes)
@@ -152,7 +155,7 @@ def alone(tier: Tier, node: str) -> Tier:
 def count(tier: Tier) -> int:
     """How many real disks the tier names or rents, for WAL too; 0 with one `path`, or made here."""
     if tier.disk.storage_class:
-        return tier.disk.storage_class.nodes
+        return tier.disk.storage_class.nodes + rented_logs(tier)
     data = {(disks.machine, disks.data) for disks in tier.disk.of_nodes.values()}
     # A set, because a log may lie on a disk that holds another node's data.
     return len(data | log_disks(tier))
@@ -184,6 +187,13 @@ def has_unnamed_logs(tier: Tier) -> bool:
     It is made here, or others have it in the cluster that they run.
     """
     return tier.wal is not None and not isinstance(tier.disk, RealDisks)
+
+
+def rented_logs(tier: Tier) -> int:
+    """How many volumes of a class hold the WAL alone."""
+    if tier.wal is None or tier.wal.disk.storage_class is None:
+        return 0
+    return tier.wal.disk.storage_class.nodes
 
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:

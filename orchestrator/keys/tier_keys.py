@@ -45,13 +45,13 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "mount_options": ("mounted",),
     "allow_root_disk": ("mounted",),
     "cloud": ("mounted",),
-    "wal": ("emulated", "mounted", "existing"),
+    "wal": _DECLARED,
     "snapshots": ("mounted", "storage-class"),
     "count": ("emulated", "mounted", "existing"),
     "shared_limit": ("emulated",),
 }
 # Keys that the tier of a log's disks does not have. Where they are is in `disks`, and the rest
-# holds for both.
+# holds for both. Volumes of a log have a class and a size of their own.
 _NOT_OF_LOGS = (
     "enforcement",
     "path",
@@ -59,7 +59,6 @@ _NOT_OF_LOGS = (
     "wal",
     "cloud",
     "recorded",
-    "storage_class",
     "snapshots",
     "file_system",
     "mount_options",

@@ -60,10 +60,12 @@ def _disks_of_nodes(cluster: ClusterYaml, scale: str) -> dict[str, int]:
 
 def with_claimed_size(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     """The tier with the size that a node's disk needs at most, if it is a class that says no
-    size."""
+    size; that of its log's disks too."""
     disk = tier.disk
     if not isinstance(disk, ClassVolumes):
         return tier
+    if tier.wal is not None:
+        tier = replace(tier, wal=with_claimed_size(tier.wal, cluster, scale))
     wanted = disk.storage_class
     if wanted is None or wanted.size_bytes is not None:
         return tier

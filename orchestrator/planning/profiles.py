@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.design import machines, node_disks
+from orchestrator.design.node_disks import WAL_DISK
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
@@ -22,8 +23,8 @@ from orchestrator.model import Profile
 from orchestrator.planning import node_sizes, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.planning.virtual_machines import on_vm, priced
-from orchestrator.tier import DISKS, OthersDisks, Tier
-from orchestrator.tier_catalog import Catalog, Chosen
+from orchestrator.tier import DISKS, AnyDisk, ClassVolumes, OthersDisks, Tier
+from orchestrator.tier_catalog import Catalog, Chosen, storage_classes
 
 NO_CATALOG = Catalog({}, {})
 # The first that the cluster has: its machines and its tier are the same at each.
@@ -268,9 +269,24 @@ def _with_log(
         unused = tier_keys.mistakes(keys, kind, kind)
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
-    # The log's place stands in the disks of the nodes; here only its kind counts.
-    log = replace(log, disk=DISKS[kind]())
+    log = replace(log, disk=_disk_of_log(tier, log))
     return with_log_beside(tier, log, f"{place}.type", catalog)
+
+
+def _disk_of_log(tier: Tier, log: Tier) -> AnyDisk:
+    """The disk of a log's tier, beside that of the data."""
+    data = tier.disk
+    wanted = log.disk.storage_class
+    if not isinstance(data, ClassVolumes) or wanted is None:
+        # The log's place stands in the disks of the nodes; here only its kind counts.
+        return DISKS[data.kind]()
+    if wanted.provisioner:
+        # The class is made for the log, and so needs another name than that of the data.
+        wanted = replace(
+            wanted, name=f"{storage_classes.object_name(tier.name)}{WAL_DISK}"
+        )
+    # What holds for both is said once, in the tier.
+    return replace(data, storage_class=wanted)
 
 
 def with_log_beside(tier: Tier, log: Tier, place: str, catalog: Catalog) -> Tier:

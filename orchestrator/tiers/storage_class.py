@@ -1,4 +1,5 @@
-"""Volumes of a StorageClass, one claim for each node: the cluster provisions the real disks.
+"""Volumes of a StorageClass: the cluster provisions the real disks. Each node has one claim for its
+data, and one for its log if the tier has such disks.
 
 Nothing is throttled, everything is verified: what a claim was given is read back from its
 PersistentVolume, and the gate measures a volume of the class on the machine of each node. Volumes
@@ -6,16 +7,17 @@ and a class of ours are rented for a block and given back at its end. Loaded dat
 the campaign: as snapshots, or as claims that each run's claims are copies of."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.design.node_disks import node_names
+from orchestrator.design.node_disks import WAL_DISK, node_names
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.platforms import own_images
-from orchestrator.powers import StorageClass, VolumeSource, World
+from orchestrator.powers import Claims, StorageClass, VolumeSource, World
 from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, DiskKind, Gate, Tier
 from orchestrator.tiers.common.gate import truth_gate
@@ -41,48 +43,36 @@ class StorageClassTier:
         """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
         and whether its driver is there shows when the gate claims a volume."""
         platform = volume_claims.claims_of(tier.name, world)
-        wanted = volume_claims.wanted_by(tier)
         own_images.need(world.root, "disk", world.platform)
         classes = {there.name: there for there in platform.storage_classes()}
-        if not wanted.provisioner and wanted.name not in classes:
-            raise _no_such_class(tier, wanted.name, list(classes))
-        # Volumes that a class keeps (Retain) stay when their claim is gone. They cost money until
-        # somebody sees them.
-        if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
-            return
-        driver = wanted.provisioner
-        if not driver:
-            named = classes[wanted.name]
-            driver = named.provisioner
-            if named.retains:
-                what = f"StorageClass {named.name!r} keeps its volumes"
-                raise _retained(tier, what, "reclaimPolicy")
-        # Copies are claims again, and take no class of snapshots.
-        if tier.disk.snapshots is not None:
-            return
-        shots = platform.snapshot_class(driver)
-        if shots and shots.retains:
-            what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
-            raise _retained(tier, what, "deletionPolicy")
+        for disks in volume_claims.claimed(tier):
+            _check_class(disks.tier, classes, platform)
 
     def snapshots(
         self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
     ) -> tuple[Path, ...]:
         """Notes in the cache of what holds the data: as all rented, that ends with the campaign.
         They are copies of claims if the profile says so, snapshots where the driver makes them."""
-        wanted = volume_claims.wanted_by(tier)
         asked = tier.disk.snapshots
+        all_disks = volume_claims.claimed(tier)
         if asked is None:
-            if not _makes_snapshots(tier, world):
-                return ()
+            for disks in all_disks:
+                # Data without their log, or a log without its data, start no node.
+                if not _makes_snapshots(disks.tier, world):
+                    return ()
         elif asked.way != "copy":
             return ()
         # Data end with the campaign that rented them,
         # so another campaign's are never found by name.
-        rented = f"{wanted} {asked} {world.platform.campaign}"
+        rented = f"{asked} {world.platform.campaign}"
+        notes: list[str] = []
+        for disks in all_disks:
+            rented += f" {volume_claims.wanted_by(disks.tier)}"
+            for volume in disks.names(len(sizes_bytes)):
+                notes.append(f"{volume}.claim")
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
         folder = world.cache / "datasets" / f"{name}-{mark}"
-        return tuple(folder / f"{node}.claim" for node in node_names(len(sizes_bytes)))
+        return tuple(folder / note for note in notes)
 
     def are_on_nodes(self, snapshots: Sequence[Path], world: World) -> bool:
         """Whether the claims or snapshots of these notes are still there."""
@@ -97,69 +87,169 @@ class StorageClassTier:
         kind = "snapshot"
         if tier.disk.snapshots is not None:
             kind = "claim"
-        names = _next_names(data.snapshots)
-        before: list[VolumeSource | None] = [None] * len(names)
-        if data.resumed:
-            # A load that goes on begins with what the earlier one had kept.
-            before = [_source(note) for note in data.snapshots]
         stays = kind == "claim"
-        with volume_claims.rented(
-            tier, names, before, world, stays=stays, kept=True
-        ) as rented:
-            yield rented.volumes
+        asked: list[volume_claims.AskedVolumes] = []
+        for disks in volume_claims.claimed(tier):
+            claims = tuple(_claims_of_load(disks, data))
+            asked.append(volume_claims.AskedVolumes(disks, claims))
+        with volume_claims.rented(asked, world, stays=stays, kept=True) as rents:
+            yield volume_claims.volumes_of_nodes(rents)
             if kind == "snapshot":
-                volume_claims.keep_snapshots(tier, names, world)
-        # The note is written last: it says that what it names is whole.
-        for note, name in zip(data.snapshots, names, strict=True):
-            files.make_folder(note.parent)
-            files.write_text(note, f"{kind} {name}\n")
+                volume_claims.keep_snapshots(rents, world)
+        # The notes are written last: they say that what they name is whole.
+        for volumes in asked:
+            _write_notes(kind, volumes, data)
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        sources: list[VolumeSource | None] = [_source(note) for note in data.snapshots]
-        # Each volume begins empty without kept data, and the run loads.
-        sources = sources or [None] * len(data.sizes_bytes)
-        names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
-        with volume_claims.rented(tier, names, sources, world) as rented:
+        asked: list[volume_claims.AskedVolumes] = []
+        for disks in volume_claims.claimed(tier):
+            claims = tuple(_claims_of_run(disks, data, world))
+            asked.append(volume_claims.AskedVolumes(disks, claims))
+        with volume_claims.rented(asked, world) as rents:
             # Read back before the node starts: a wrong volume would cost a whole run.
-            facts = volume_claims.facts_of_rented(tier, rented, world)
-            first = sources[0]
-            if first:
-                facts["restored"] = {"way": first.kind}
-            yield Disks(rented.volumes, facts)
+            facts = volume_claims.facts_of_rented(rents, world)
+            if data.snapshots:
+                facts["restored"] = {"way": _source(data.snapshots[0]).kind}
+            yield Disks(volume_claims.volumes_of_nodes(rents), facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        """Measures one volume on the machine of each node, one after the other."""
+        """Measures one volume of each class on the machine of each node, one after the other."""
         taken: list[truth_gate.Taken] = []
-        with volume_claims.class_of(tier, world) as storage_class:
-            # A volume is as good as its machine, whose own cap it may reach.
-            for node in node_names(volume_claims.wanted_by(tier).nodes):
-                world.progress.note(f"disk check of {tier.name}: a volume for {node}")
-                name = f"{world.scope}-gate-{len(taken) + 1}"
-                gate = self._gate_of(tier, node, name, storage_class, world, thorough)
-                title = f"{node} ({storage_class.name})"
-                taken.append(truth_gate.Taken(node, title, (node,), gate))
-            return truth_gate.of_disks(
-                tier, volume_claims.mechanism(storage_class), taken, world
-            )
+        disks_of_nodes = volume_claims.claimed(tier)
+        with ExitStack() as up:
+            classes: list[StorageClass] = []
+            for disks in disks_of_nodes:
+                making = volume_claims.class_of(disks.tier, world)
+                classes.append(up.enter_context(making))
+            nodes = volume_claims.wanted_by(tier).nodes
+            for volume in _gate_volumes(disks_of_nodes, classes, nodes):
+                world.progress.note(
+                    f"disk check of {tier.name}: a volume for {volume.user}"
+                )
+                taken.append(volume.taken(self._gate_of(volume, world, thorough)))
+            mechanism = volume_claims.mechanism(classes)
+            return truth_gate.of_disks(tier, mechanism, taken, world)
 
-    def _gate_of(
-        self,
-        tier: Tier,
-        node: str,
-        name: str,
-        storage_class: StorageClass,
-        world: World,
-        thorough: bool,
-    ) -> Gate:
+    def _gate_of(self, checked: "_GateVolume", world: World, thorough: bool) -> Gate:
+        tier = checked.disks.tier
         platform = volume_claims.claims_of(tier.name, world)
-        with platform.claim(
-            name, storage_class.name, volume_claims.size_bytes(tier)
-        ) as claim:
-            volume = Volume(claim, "", restored=False, kept=False, placement=node)
-            given = volume_claims.given(tier, volume, storage_class, world)
-            disks = Disks((volume,), volume_claims.facts_of(node, given))
-            return self._take(tier, disks, world, thorough=thorough)
+        name = f"{world.scope}-gate-{checked.number}"
+        size_bytes = volume_claims.size_bytes(tier)
+        with platform.claim(name, checked.storage_class.name, size_bytes) as claim:
+            volume = Volume(
+                claim, "", restored=False, kept=False, placement=checked.node
+            )
+            given = volume_claims.given(tier, volume, checked.storage_class, world)
+            facts = volume_claims.facts_of(checked.user, given)
+            return self._take(tier, Disks((volume,), facts), world, thorough=thorough)
+
+
+@dataclass(frozen=True)
+class _GateVolume:
+    """A volume that is checked where its node would run. `number`: among those of the gate."""
+
+    disks: volume_claims.ClaimedTier
+    storage_class: StorageClass
+    node: str
+    number: int
+
+    @property
+    def user(self) -> str:
+        return self.disks.user(self.node)
+
+    def taken(self, gate: Gate) -> truth_gate.Taken:
+        name = self.disks.disk(self.node)
+        title = f"{self.user} ({self.storage_class.name})"
+        # Checks of a log's disk tell nothing of the one that holds the node's data.
+        nodes: tuple[str, ...] = ()
+        if not self.disks.of_log:
+            nodes = (self.node,)
+        return truth_gate.Taken(name, title, nodes, gate)
+
+
+def _gate_volumes(
+    disks_of_nodes: Sequence[volume_claims.ClaimedTier],
+    classes: Sequence[StorageClass],
+    nodes: int,
+) -> Iterator[_GateVolume]:
+    """Node by node, because a volume is as good as its machine, whose own cap it may reach."""
+    number = 0
+    for node in node_names(nodes):
+        for disks, storage_class in zip(disks_of_nodes, classes, strict=True):
+            number += 1
+            yield _GateVolume(disks, storage_class, node, number)
+
+
+def _check_class(
+    tier: Tier, classes: Mapping[str, StorageClass], platform: Claims
+) -> None:
+    """UnavailableError if the tier's class is missing, or keeps what nobody would see."""
+    wanted = volume_claims.wanted_by(tier)
+    if not wanted.provisioner and wanted.name not in classes:
+        raise _no_such_class(tier, wanted.name, list(classes))
+    # Volumes that a class keeps (Retain) stay when their claim is gone. They cost money until
+    # somebody sees them.
+    if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
+        return
+    driver = wanted.provisioner
+    if not driver:
+        named = classes[wanted.name]
+        driver = named.provisioner
+        if named.retains:
+            what = f"StorageClass {named.name!r} keeps its volumes"
+            raise _retained(tier, what, "reclaimPolicy")
+    # Copies are claims again, and take no class of snapshots.
+    if tier.disk.snapshots is not None:
+        return
+    shots = platform.snapshot_class(driver)
+    if shots and shots.retains:
+        what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
+        raise _retained(tier, what, "deletionPolicy")
+
+
+def _notes_of(disks: volume_claims.ClaimedTier, data: NodesData) -> list[Path]:
+    """The notes of what holds the nodes' data, or their logs; none if nothing is kept."""
+    notes: list[Path] = []
+    for note in data.snapshots:
+        if note.stem.endswith(WAL_DISK) == disks.of_log:
+            notes.append(note)
+    return notes
+
+
+def _claims_of_load(
+    disks: volume_claims.ClaimedTier, data: NodesData
+) -> Iterator[volume_claims.Claim]:
+    """The claim of each node in which its data are to be kept."""
+    for note in _notes_of(disks, data):
+        source = None
+        if data.resumed:
+            # A load that goes on begins with what the earlier one had kept.
+            source = _source(note)
+        yield volume_claims.Claim(_next_name(note), source)
+
+
+def _write_notes(
+    kind: str, volumes: volume_claims.AskedVolumes, data: NodesData
+) -> None:
+    """`kind`: of what holds the data, as a note has it."""
+    notes = _notes_of(volumes.disks, data)
+    for note, claim in zip(notes, volumes.claims, strict=True):
+        files.make_folder(note.parent)
+        files.write_text(note, f"{kind} {claim.name}\n")
+
+
+def _claims_of_run(
+    disks: volume_claims.ClaimedTier, data: NodesData, world: World
+) -> Iterator[volume_claims.Claim]:
+    """The claim of each node, which is a copy of what is kept, if anything is."""
+    notes = _notes_of(disks, data)
+    for number, volume in enumerate(disks.names(len(data.sizes_bytes))):
+        # A volume begins empty without kept data, and the run loads.
+        source = None
+        if notes:
+            source = _source(notes[number])
+        yield volume_claims.Claim(f"{world.scope}-{volume}", source)
 
 
 def _makes_snapshots(tier: Tier, world: World) -> bool:
@@ -199,13 +289,10 @@ def _source(note: Path) -> VolumeSource:
     return VolumeSource("snapshot", name)
 
 
-def _next_names(notes: Sequence[Path]) -> list[str]:
-    """A name for the data of each node: another one than that of data that are kept."""
-    names: list[str] = []
-    for number, note in enumerate(notes, start=1):
-        name = f"data-{note.parent.name}-{number}"
-        # The old data must stay until the new are whole, so both need a name.
-        if note.is_file() and _source(note).name == name:
-            name = f"{name}-again"
-        names.append(name)
-    return names
+def _next_name(note: Path) -> str:
+    """A name for what the note is to name: another one than that of data that are kept."""
+    name = f"data-{note.parent.name}-{note.stem.removeprefix('node-')}"
+    # The old data must stay until the new are whole, so both need a name.
+    if note.is_file() and _source(note).name == name:
+        return f"{name}-again"
+    return name

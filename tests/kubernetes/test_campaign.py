@@ -7,6 +7,7 @@ figures mean nothing here.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import signal
@@ -319,6 +320,48 @@ def test_volumes_of_a_class_are_compared_as_any_tier(
     assert record.outcome == "done"
     given = record.facts["tier"]
     assert provisioner.NAME in str(given) and "fast" in str(given)
+    assert core.list_persistent_volume().items == []
+
+
+@pytest.mark.slow
+def test_a_log_has_a_volume_of_another_class(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
+    """Each is rented, checked, mounted where the log is, counted by itself, and gone afterwards."""
+    storage = kubernetes.client.StorageV1Api(loaded.api)
+    storage.create_storage_class(FAST)
+    storage.create_storage_class({**FAST, "metadata": {"name": "logs"}})
+    try:
+        profile = tmp_path / "both.yaml"
+        log = "wal: {storage_class: logs, size: 1GiB}"
+        profile.write_text(PROFILE.replace("size: 2GiB}", f"size: 2GiB, {log}}}"))
+        insert = ("--workload", "insert", "--set", "table_size=5000")
+        words = ("run", "--profile", str(profile), *insert)
+        campaign = run(loaded, tmp_path / "results", *words)
+    finally:
+        storage.delete_storage_class("fast")
+        storage.delete_storage_class("logs")
+    (measured,) = campaign.runs
+    record = measured.record
+    assert record.outcome == "done"
+    disks = record.facts["tier"]["disks"]
+    assert {name: disk["size_bytes"] for name, disk in disks.items()} == {
+        "node-1": 2 * 2**30,
+        "node-1.wal": 2**30,
+    }
+    node = record.nodes[0]
+    assert node.device and node.wal_device and node.device != node.wal_device
+    # PostgreSQL's own directory of its log is on that device.
+    assert record.facts["database"]["wal_devices"] == {"node-1": node.wal_device}
+    samples = sampled_in(measured)
+    for metric in ("disk_written_bytes_total", "wal_disk_written_bytes_total"):
+        values = samples[samples["metric"] == metric]["value"]
+        assert values.max() > values.min(), metric
+    assert record.gate is not None
+    checked = {check.disk for check in record.gate.checks}
+    assert checked == {"node-1 (fast)", "node-1's WAL (logs)"}
+    page = (tmp_path / "results" / "latest" / "report.html").read_text()
+    assert "node-1's WAL" in html.unescape(page)
     assert core.list_persistent_volume().items == []
 
 

@@ -30,6 +30,12 @@ def values(
     from orchestrator.keys.yaml_text import written
 
     read, wanted = _read(app, profile, scale, storage_class)
+    if read.tier.wal is not None:
+        raise errors.UsageError(
+            f"{read.name} has a second volume for the log (`wal`), and the chart gives all "
+            "volumes of a server one class and data",
+            "leave `wal` out for this purpose",
+        )
     cluster = on_database(read.cluster, PREFERRED)
     if nodes:
         # A cluster cannot keep more copies than it has nodes.
@@ -49,19 +55,31 @@ def values(
 def storage_class(
     app: App, profile: ProfileArgument, scale: ScaleOption = "laptop"
 ) -> None:
-    """Prints the StorageClass whose volumes are a profile's disks."""
-    from orchestrator.tier_catalog import storage_classes
-
-    read, wanted = _read(app, profile, scale, None)
-    if not wanted.provisioner:
+    """Prints the StorageClass whose volumes are a profile's disks, and that of its log's disks."""
+    read, data = _read(app, profile, scale, None)
+    wanted = [data]
+    if read.tier.wal is not None and read.tier.wal.disk.storage_class is not None:
+        wanted.append(read.tier.wal.disk.storage_class)
+    manifests: list[str] = []
+    for claimed in wanted:
+        # A class that the profile names by itself exists already.
+        if claimed.provisioner:
+            manifests.append(_manifest(claimed))
+    if not manifests:
         raise errors.UsageError(
-            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
+            f"{read.name} names the StorageClass {data.name!r}, which exists already",
             "name a row of the catalog as `type` and no `storage_class`",
         )
+    app.out.out("---\n".join(manifests), end="")
+
+
+def _manifest(wanted: ClassWanted) -> str:
+    """The class to be applied, with the size that its claims must have."""
+    from orchestrator.tier_catalog import storage_classes
+
     # Classes are made for whole GiB, so nothing is cut off.
     size = (wanted.size_bytes or 0) // 2**30
-    manifest = storage_classes.manifest(wanted)
-    app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")
+    return f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}"
 
 
 def _read(

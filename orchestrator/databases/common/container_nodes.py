@@ -122,37 +122,51 @@ def node_record(
     sources: Mapping[str, str] | None = None,
 ) -> Node:
     """Node `number`, counted from 1, as collectors and the record need it."""
+    devices = _devices(asked_for, volume, world)
     return as_node(
         container,
         f"node-{number}",
         "database",
-        device=_device(asked_for, volume, world),
-        wal_device=volume.wal_device.removeprefix("/dev/") or None,
+        device=devices.get(volume.name),
+        wal_device=devices.get(volume.wal),
         cpus=asked_for.cpus,
         memory_bytes=asked_for.memory_bytes,
         sources=sources or {},
     )
 
 
-def _device(asked_for: ContainerSpec, volume: Volume, world: World) -> str | None:
-    """The block device of a node's data; None if it is not known.
+def _devices(
+    asked_for: ContainerSpec, volume: Volume, world: World
+) -> dict[str, str | None]:
+    """The block devices of a node's disks, by the names that its `volume` has for them: of its
+    data, and of its WAL. None, or no entry, if one is not known.
 
-    There is no telemetry of the disk then.
+    There is no telemetry of that disk then.
     """
     # The device of a claim (Kubernetes) is known only where it is mounted.
-    if volume.device or not volume.placement:
-        return volume.device.removeprefix("/dev/") or None
-    targets = [
-        mount.target for mount in asked_for.mounts if mount.source == volume.name
-    ]
+    if volume.placement and not volume.device:
+        return _mounted_devices(asked_for, world)
+    devices: dict[str, str | None] = {}
+    # Both may be directories of one disk.
+    for disk, device in ((volume.wal, volume.wal_device), (volume.name, volume.device)):
+        if disk:
+            devices[disk] = device.removeprefix("/dev/") or None
+    return devices
+
+
+def _mounted_devices(asked_for: ContainerSpec, world: World) -> dict[str, str | None]:
+    """The device of each volume that the container has, where it has one below /dev."""
+    device_at: dict[str, str | None] = {}
     # A run without telemetry of the disk is doubted; one that is refused says nothing at all.
     with suppress(TierbenchError, OSError):
         container = world.platform.container(asked_for.name)
         listed = container.exec(LIST_MOUNTS, timeout_s=LOOK_S)
-        for mount in mounts.parsed(listed.out):
-            if [mount.path] == targets:
-                return _below_dev(mount.source)
-    return None
+        for mount_point in mounts.parsed(listed.out):
+            device_at[mount_point.path] = _below_dev(mount_point.source)
+    devices: dict[str, str | None] = {}
+    for mount in asked_for.mounts:
+        devices[mount.source] = device_at.get(mount.target)
+    return devices
 
 
 def _below_dev(path: str) -> str | None:

@@ -1,4 +1,5 @@
-"""Which disks a StorageClass of Kubernetes gives: one volume for each node, made by a driver."""
+"""Which disks StorageClasses of Kubernetes give: for each node one volume for its data, and maybe
+one for its log, made by a driver."""
 
 from orchestrator.analysis.results import RunData
 from orchestrator.errors import UsageError
@@ -30,12 +31,19 @@ def require(catalog: Catalog, row: str) -> None:
 
 def _obstacle(catalog: Catalog, row: str) -> str:
     """Why no class gives them; empty if one does."""
-    if LOG_DISK_SIGN in row:
-        return "a node has one volume of a StorageClass, and no second one for its log"
+    data, _, log = row.partition(LOG_DISK_SIGN)
+    obstacle = _obstacle_of_one(catalog, data)
+    if log and not obstacle:
+        return _obstacle_of_one(catalog, log)
+    return obstacle
+
+
+def _obstacle_of_one(catalog: Catalog, row: str) -> str:
+    """The same of the disk of the data, or of that of the log."""
     name, changes = named_tiers.row_and_keys(row)
     keys = named_tiers.keys_and_values(changes)
     if keys.get("count", "1") != "1":
-        return "a node has one volume of a StorageClass, so nothing is striped"
+        return "the data of a node are on one volume of a StorageClass, so nothing is striped"
     full_name, kind, _ = catalog.find(name)
     if not storage_classes.is_made(full_name, kind):
         return f"no Kubernetes driver makes volumes of {full_name}"

@@ -96,7 +96,7 @@ class Offers:
         machine and on those that are cheaper or let more through, and with a second disk for the
         log where that may meet it for less.
 
-        No layout has such a disk for a run whose commits wait for no log, or of a StorageClass.
+        No layout has such a disk for a run whose commits wait for no log.
         """
         predictions = list(self.predictions(rows, may_skip=True))
         alone: dict[DiskOnMachine, Prediction] = {}
@@ -108,7 +108,7 @@ class Offers:
             if row.place not in alone and row.has_latencies:
                 alone[row.place] = self._prediction(row.tier, row.machine)
                 predictions.append(alone[row.place])
-        if self._predictor.commits and not self._of_classes:
+        if self._predictor.commits:
             logs = self._log_rows()
             predictions += layouts.with_log_disks(
                 data_rows, alone, logs, self._prediction

@@ -127,7 +127,7 @@ def _subtitle(predicted: Predicted) -> str:
     cell = predicted.cell
     disks = counted(len(predicted.predictions), "disk")
     if predicted.of_classes:
-        disks = f"{disks} of StorageClasses, one for each node"
+        disks = f"{disks} of StorageClasses"
     parts = [
         f"predicted from {cell.run}",
         cell.database,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.cli import main
 from orchestrator.cli.measure.campaign_app import CampaignApp
@@ -84,6 +85,43 @@ def test_the_class_of_a_profile_is_printed_to_be_applied(
         text.startswith("# Claims must ask for 256Gi.\n")
         and "skuName: Premium_LRS" in text
     )
+
+
+def a_profile_with_a_log(folder: Path, data: str = "type: azure/P15") -> str:
+    profile = folder / "logged.yaml"
+    profile.write_text(
+        f"question: q\ntitle: t\ntier: {{{data}, wal: azure/P10}}\ncluster: azure-d8s-v5\n"
+    )
+    return str(profile)
+
+
+def test_the_class_of_the_log_is_printed_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tierbench("storage-class", a_profile_with_a_log(tmp_path)) == EXIT_DONE
+    text = capsys.readouterr().out
+    classes = list(yaml.safe_load_all(text))
+    assert [made["metadata"]["name"] for made in classes] == ["logged", "logged-wal"]
+    assert "# Claims must ask for 256Gi." in text
+    assert "# Claims must ask for 128Gi." in text
+
+
+def test_a_class_that_exists_is_not_printed_beside_that_of_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = "storage_class: fast, enforcement: storage-class"
+    assert tierbench("storage-class", a_profile_with_a_log(tmp_path, data)) == EXIT_DONE
+    (made,) = yaml.safe_load_all(capsys.readouterr().out)
+    assert made["metadata"]["name"] == "logged-wal"
+
+
+def test_the_chart_has_no_volume_for_the_log_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It gives a server `count` volumes of one class, all of them for data."""
+    profile = a_profile_with_a_log(tmp_path)
+    assert tierbench("admin", "helm-values", profile) == EXIT_USAGE
+    assert "a second volume for the log" in capsys.readouterr().err
 
 
 def test_a_cluster_of_others_has_no_values(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ in the kernel's form (proc(5)), among them such as must not be taken.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,23 @@ def test_the_device_that_is_mounted_where_the_data_are(
     number: str, source: str, found: str | None, tmp_path: Path
 ) -> None:
     assert device(OTHERS + DATA.format(number=number, source=source), tmp_path) == found
+
+
+def test_the_volume_of_the_log_has_its_device_too(tmp_path: Path) -> None:
+    log = DATA.replace("1191", "1192").replace("/data", "/wal")
+    mounted = DATA.format(number="7:3", source="/dev/loop3")
+    mounted += log.format(number="7:4", source="/dev/loop4")
+    platform = FakePlatform(answer=lambda _container, _argv: OTHERS + mounted)
+    world = fake_world(None, tmp_path, platform=platform)
+    disks = (Mount("claim-1", "/data"), Mount("claim-1-wal", "/wal"))
+    node = container_nodes.node_record(
+        1,
+        replace(SPEC, mounts=disks),
+        replace(CLAIMED, wal="claim-1-wal"),
+        platform.container("node-1"),
+        world,
+    )
+    assert (node.device, node.wal_device) == ("loop3", "loop4")
 
 
 def test_no_other_mount_is_taken(tmp_path: Path) -> None:

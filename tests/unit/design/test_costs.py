@@ -82,6 +82,14 @@ def test_data_that_are_kept_are_volumes_of_their_own() -> None:
     assert [one.count for one in costs.rented(plan_of(none))] == [3]
 
 
+def test_volumes_of_logs_are_rented_beside_those_of_data() -> None:
+    log = a_tier("log", "Log", "storage-class", None, None, price=TEN_CENTS)
+    log = changed(log, storage_class=ClassWanted("logs", nodes=3))
+    data, logs = costs.rented(plan_of({**CLASS, "wal": log}))
+    assert (data.what, data.count) == ("disk of p", 6)
+    assert (logs.what, logs.count) == ("WAL's disk of p", 6)
+
+
 def test_emulated_disks_cost_nothing_and_nothing_is_said() -> None:
     made = plan_of({"price": TEN_CENTS})
     assert costs.rented(made) == () and costs.notes(made) == ()

@@ -15,7 +15,14 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_row
-from orchestrator.tier import Emulated, Limits, Tier, as_written
+from orchestrator.tier import (
+    ClassVolumes,
+    Emulated,
+    Limits,
+    Snapshots,
+    Tier,
+    as_written,
+)
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 
@@ -90,13 +97,70 @@ def test_a_log_tier_that_cannot_be(
     assert words in found.get(place, ""), found
 
 
-@pytest.mark.parametrize("enforcement", ["storage-class", "none"])
-def test_a_volume_that_is_one_has_no_log_tier(enforcement: str) -> None:
+def test_a_disk_of_which_nothing_is_declared_has_no_log_tier() -> None:
     with pytest.raises(UsageError) as refused:
-        emulated(f"{{type: azure/P15, enforcement: {enforcement}, wal: azure/P30}}")
-    assert "`enforcement: emulated`, `mounted` or `existing`" in str(
+        emulated("{type: azure/P15, enforcement: none, wal: azure/P30}")
+    assert "`enforcement: emulated`, `mounted`, `storage-class` or `existing`" in str(
         refused.value.mistakes
     )
+
+
+def on_class(wal: str, data: str = "type: azure/P15") -> Tier:
+    """The tier of three nodes whose disks are volumes of Kubernetes."""
+    tier = f"{{{data}, enforcement: storage-class, wal: {wal}}}"
+    return used_profiles.on_nodes(emulated(tier), 3).tier
+
+
+@pytest.mark.parametrize(
+    ("wal", "class_name", "is_made", "gib"),
+    [
+        ("azure/P10", "x-wal", True, 128),
+        ("{type: azure/P10, storage_class: fast}", "fast", False, 128),
+        ("{storage_class: fast, size: 20GiB, iops: 900}", "fast", False, 20),
+        # Where no size is said, a claim asks for what a node's disk needs.
+        ("{storage_class: fast}", "fast", False, 2),
+    ],
+)
+def test_a_log_on_a_volume_of_a_class_has_a_class_and_a_size_of_its_own(
+    wal: str, class_name: str, is_made: bool, gib: int
+) -> None:
+    tier = on_class(wal)
+    assert tier.disk.storage_class is not None and tier.wal is not None
+    assert tier.disk.storage_class.name == "x"
+    wanted = tier.wal.disk.storage_class
+    assert wanted is not None
+    assert (wanted.name, bool(wanted.provisioner)) == (class_name, is_made)
+    assert (wanted.size_bytes, wanted.nodes) == (gib * 2**30, 3)
+
+
+def test_what_holds_for_both_volumes_is_said_once() -> None:
+    said = "snapshots: copy, allow_retained_volumes: true"
+    log = on_class("azure/P10", f"type: azure/P15, {said}").wal
+    assert log is not None and isinstance(log.disk, ClassVolumes)
+    assert log.disk.allow_retained_volumes
+    assert log.disk.snapshots == Snapshots("copy")
+
+
+def test_a_class_has_as_many_volumes_for_logs_as_for_data() -> None:
+    tier = on_class("azure/P10")
+    assert node_disks.count(tier) == 6
+    assert node_disks.gated(tier) == 6
+    written = json.loads(json.dumps(as_written(tier)))
+    assert TypeAdapter(Tier).validate_python(written) == tier
+
+
+@pytest.mark.parametrize(
+    ("wal", "place", "words"),
+    [
+        ("{iops: 900}", "tier.wal", "needs a `storage_class`"),
+        ("{type: azure/P10, snapshots: copy}", "tier.wal.snapshots", "for both disks"),
+    ],
+)
+def test_a_log_on_a_volume_that_cannot_be(wal: str, place: str, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        on_class(wal)
+    found = {mistake.where: mistake.what for mistake in refused.value.mistakes}
+    assert words in found.get(f"profiles/x.yaml: {place}", ""), found
 
 
 THEIRS = """

@@ -71,10 +71,7 @@ OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "file_system": ("xfs", ("mounted",)),
     "mount_options": ("noatime", ("mounted",)),
     "cloud": ("azure", ("mounted",)),
-    "wal": (
-        {"iops": 90, "throughput": "9MB/s"},
-        ("emulated", "mounted", "existing"),
-    ),
+    "wal": ("azure/P10", DECLARED),
     "allow_root_disk": (True, ("mounted",)),
     "snapshots": ("copy", ("mounted", "storage-class")),
     "price": (PRICE, KINDS),

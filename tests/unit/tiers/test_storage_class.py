@@ -44,6 +44,11 @@ MADE = ClassWanted(
 )
 TIER = a_tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
 NAMED = changed(TIER, storage_class=ClassWanted("fast", size_bytes=10 * GIB, nodes=3))
+LOGS = changed(
+    a_tier("log", "Log", "storage-class", 500, 50_000_000),
+    storage_class=ClassWanted("logs", "ebs.csi.aws.com", {"type": "gp3"}, 4 * GIB, 3),
+)
+WITH_LOGS = changed(NAMED, wal=LOGS)
 MECHANISM = StorageClassTier()
 
 
@@ -54,6 +59,7 @@ class Rents:
     change: Mapping[str, Any] = field(default_factory=dict)
     snapshots: bool = True
     retained_snapshots: bool = False
+    drivers_without_snapshots: tuple[str, ...] = ()
 
 
 class ClaimsPlatform(FakePlatform):
@@ -124,8 +130,9 @@ class ClaimsPlatform(FakePlatform):
         return replace(given, **self.rents.change)
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
-        kept = self.rents.retained_snapshots
-        return SnapshotClass("shots", retains=kept) if self.rents.snapshots else None
+        if not self.rents.snapshots or driver in self.rents.drivers_without_snapshots:
+            return None
+        return SnapshotClass("shots", retains=self.rents.retained_snapshots)
 
     def holds(self, source: VolumeSource) -> bool:
         return f"{source.kind} {source.name}" in self.there
@@ -363,6 +370,118 @@ def test_data_are_of_one_class_and_one_campaign(
     assert before not in (kept(other, world), kept(NAMED, world))
     platform.campaign = "c2"
     assert kept(copies, world) != before
+
+
+# ------------------------------------------------------------------ volumes for logs
+
+
+def test_each_node_has_a_second_claim_for_its_log_of_a_class_of_its_own(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    with MECHANISM.attached(WITH_LOGS, NodesData([5 * GIB] * 3), world) as disks:
+        for volume in disks.volumes:
+            data = platform.there[f"claim {volume.name}"]
+            log = platform.there[f"claim {volume.wal}"]
+            assert data == ("fast", 10 * GIB)
+            assert log == ("tierbench-c1-logs", 4 * GIB)
+        used = {spec.mounts[0].source: spec for spec in platform.specs.values()}
+        second = disks.volumes[1]
+        # Where the node runs: another zone's disk could not be attached there.
+        assert used[second.wal].placement == used[second.name].placement == "node-2"
+    assert platform.there == {"fast": FAST}
+
+
+def test_what_was_given_for_logs_is_recorded_beside_the_data(world: World) -> None:
+    facts = attach(WITH_LOGS, world).facts
+    assert facts["storage_class"] == "fast"
+    assert facts["wal"]["storage_class"] == "tierbench-c1-logs"
+    assert list(facts["disks"])[2:4] == ["node-3", "node-1.wal"]
+    log = facts["disks"]["node-1.wal"]
+    assert log["used_by"] == ["node-1's WAL"] and log["size_bytes"] == 4 * GIB
+
+
+def test_a_smaller_volume_for_a_log_is_refused(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    platform.rents.change = {"size_bytes": 3 * GIB}
+    with pytest.raises(GateError, match=r"log: the volume of .*-wal is not what"):
+        attach(changed(WITH_LOGS, storage_class=ClassWanted("fast", nodes=3)), world)
+    assert platform.there == {"fast": FAST}
+
+
+@pytest.mark.parametrize("snapshots", [None, Snapshots("copy")])
+def test_logs_are_kept_and_brought_back_with_their_data(
+    world: World, platform: ClaimsPlatform, snapshots: Snapshots | None
+) -> None:
+    logs = changed(LOGS, snapshots=snapshots)
+    tier = changed(WITH_LOGS, snapshots=snapshots, wal=logs)
+    notes = kept(tier, world)
+    assert len(notes) == 6
+    with MECHANISM.loading(tier, NodesData([GIB] * 3, notes), world) as volumes:
+        loaded = [(volume.name, volume.wal) for volume in volumes]
+    for resumed in (False, True):
+        given: list[tuple[str, str]] = []
+        for volume in attach(tier, world, notes).volumes:
+            data = platform.sources[volume.name]
+            log = platform.sources[volume.wal]
+            assert data is not None and log is not None
+            given.append((data.name, log.name))
+        assert given == loaded
+        if not resumed:
+            again = NodesData([GIB] * 3, notes, resumed=True)
+            with MECHANISM.loading(tier, again, world) as volumes:
+                loaded = [(volume.name, volume.wal) for volume in volumes]
+
+
+def test_data_are_not_those_of_a_node_with_its_log_elsewhere(world: World) -> None:
+    other = changed(LOGS, storage_class=ClassWanted("fast", nodes=3))
+    folders = {
+        kept(tier, world)[0].parent
+        for tier in (NAMED, WITH_LOGS, changed(NAMED, wal=other))
+    }
+    assert len(folders) == 3
+
+
+def test_nothing_is_kept_if_one_driver_makes_no_snapshots(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    platform.rents.drivers_without_snapshots = ("ebs.csi.aws.com",)
+    assert len(kept(NAMED, world)) == 3
+    assert kept(WITH_LOGS, world) == ()
+
+
+def test_the_class_of_logs_is_looked_at_as_that_of_the_data(
+    world: World, platform: ClaimsPlatform
+) -> None:
+    gone = changed(LOGS, storage_class=ClassWanted("gold"))
+    with pytest.raises(UnavailableError, match="log: the cluster has no StorageClass"):
+        MECHANISM.check(changed(NAMED, wal=gone), world)
+    platform.there["kept"] = replace(FAST, name="kept", retains=True)
+    stays = changed(LOGS, storage_class=ClassWanted("kept"))
+    with pytest.raises(UnavailableError, match="'kept' keeps its volumes"):
+        MECHANISM.check(changed(NAMED, wal=stays), world)
+
+
+def test_the_gate_measures_the_logs_volumes_by_their_own_tier(world: World) -> None:
+    def take(tier: Tier, disks: Disks, world: World, *, thorough: bool) -> Gate:
+        iops = tier.limits.iops or 0
+        check = GateCheck("IOPS", "1/s", iops, 1.0, 5.0, "slow", "iops_read")
+        return Gate(tier.name, 0.0, (check,), dict(disks.facts))
+
+    gate = StorageClassTier(take).gate(WITH_LOGS, world)
+    data, log = gate.checks[:2]
+    assert (data.disk, data.declared, data.nodes) == (
+        "node-1 (fast)",
+        1100,
+        ("node-1",),
+    )
+    assert (log.disk, log.declared, log.nodes) == (
+        "node-1's WAL (tierbench-c1-logs)",
+        500,
+        (),
+    )
+    assert len(gate.checks) == 6
+    assert gate.device["wal"]["provisioner"] == "ebs.csi.aws.com"
 
 
 # ------------------------------------------------------------------ checks and gate

@@ -1,22 +1,24 @@
-"""Volumes that a cluster provisions for claims, one for each node of a tier's StorageClass.
+"""Volumes that a cluster provisions for claims, one for each node of a tier's StorageClass, and one
+for its log if the tier has such disks.
 
 Volumes and a class of ours are rented for a block and given back at its end. What a claim was given
 is read back from its PersistentVolume, because a driver may give less than was asked for.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.design.node_disks import node_names
+from orchestrator.design.node_disks import WAL_DISK, node_names
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.powers import Claims, RentedVolume, StorageClass, VolumeSource, World
 from orchestrator.system import at_once
 from orchestrator.tier import ClassWanted, Tier
+from orchestrator.tier.slow_disk import LOG_OF_NODE
 from orchestrator.tier_catalog import storage_classes
-from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.emulated import disk_files, log_disks
 from orchestrator.tiers.common.gate import fio_containers
 from orchestrator.units import format_bytes, listed
 
@@ -34,6 +36,41 @@ def claims_of(needed_by: str, world: World) -> Claims:
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
     return claims
+
+
+@dataclass(frozen=True)
+class ClaimedTier:
+    """The tier of the volumes that hold the nodes' data, or of those of their logs."""
+
+    tier: Tier
+    of_log: bool = False
+
+    def names(self, nodes: int) -> list[str]:
+        """A name for the volume of each node, which no other one of the nodes has."""
+        names = node_names(nodes)
+        if self.of_log:
+            return [f"{name}{WAL_DISK}" for name in names]
+        return names
+
+    def disk(self, node: str) -> str:
+        """The name of that node's disk in facts and checks: `node-3`, or `node-3.wal`."""
+        if self.of_log:
+            return f"{node}{LOG_OF_NODE}"
+        return node
+
+    def user(self, node: str) -> str:
+        """Who uses that node's disk, in words."""
+        if self.of_log:
+            return f"{node}'s WAL"
+        return node
+
+
+def claimed(tier: Tier) -> tuple[ClaimedTier, ...]:
+    """The volumes that each node has: of its data, and of its log if the tier has such disks."""
+    data = ClaimedTier(tier)
+    if tier.wal is None:
+        return (data,)
+    return (data, ClaimedTier(tier.wal, of_log=True))
 
 
 def wanted_by(tier: Tier) -> ClassWanted:
@@ -73,72 +110,125 @@ def class_of(tier: Tier, world: World) -> Iterator[StorageClass]:
 
 
 @dataclass(frozen=True)
-class Rented:
-    """A class, and volumes of it, one for each node."""
+class Claim:
+    """A claim that is to be made. `source`: what its volume begins as a copy of; None: empty."""
 
+    name: str
+    source: VolumeSource | None = None
+
+
+@dataclass(frozen=True)
+class AskedVolumes:
+    """Volumes that are to be rented, one for each node, in their order."""
+
+    disks: ClaimedTier
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class Rented:
+    """Volumes of a class, one for each node: of their data, or of their logs."""
+
+    disks: ClaimedTier
     storage_class: StorageClass
     volumes: tuple[Volume, ...]
 
 
 @contextmanager
 def rented(
-    tier: Tier,
-    names: Sequence[str],
-    sources: Sequence[VolumeSource | None],
+    asked: Sequence[AskedVolumes],
     world: World,
     stays: bool = False,
     kept: bool = False,
-) -> Iterator[Rented]:
-    """A volume for each node, which is a copy of its source."""
-    with class_of(tier, world) as storage_class:
-        platform = claims_of(tier.name, world)
-        class_name = storage_class.name
-        claims = [
-            platform.claim(name, class_name, size_bytes(tier), source, stays=stays)
-            for name, source in zip(names, sources, strict=True)
-        ]
-        with at_once.entered(claims) as claimed:
-            volumes = _on_nodes(claimed, sources, kept)
-            yield Rented(storage_class, volumes)
+) -> Iterator[tuple[Rented, ...]]:
+    """The volumes of the nodes' data, and those of their logs if these are asked for too."""
+    rents: list[Rented] = []
+    with ExitStack() as up:
+        for volumes in asked:
+            tier = volumes.disks.tier
+            storage_class = up.enter_context(class_of(tier, world))
+            platform = claims_of(tier.name, world)
+            making: list[AbstractContextManager[str]] = []
+            for claim in volumes.claims:
+                volume = platform.claim(
+                    claim.name,
+                    storage_class.name,
+                    size_bytes(tier),
+                    claim.source,
+                    stays=stays,
+                )
+                making.append(volume)
+            up.enter_context(at_once.entered(making))
+            on_nodes = _on_nodes(volumes.claims, kept)
+            rents.append(Rented(volumes.disks, storage_class, on_nodes))
+        yield tuple(rents)
 
 
-def _on_nodes(
-    claims: Sequence[str], sources: Sequence[VolumeSource | None], kept: bool
-) -> tuple[Volume, ...]:
+def _on_nodes(claims: Sequence[Claim], kept: bool) -> tuple[Volume, ...]:
     """The claim of each node as a volume, in their order."""
     volumes: list[Volume] = []
-    nodes = node_names(len(sources))
-    for claim, source, node in zip(claims, sources, nodes, strict=True):
-        restored = source is not None
-        volume = Volume(claim, "", restored=restored, kept=kept, placement=node)
+    for claim, node in zip(claims, node_names(len(claims)), strict=True):
+        restored = claim.source is not None
+        volume = Volume(claim.name, "", restored=restored, kept=kept, placement=node)
         volumes.append(volume)
     return tuple(volumes)
 
 
-def keep_snapshots(tier: Tier, names: Sequence[str], world: World) -> None:
+def volumes_of_nodes(rents: Sequence[Rented]) -> tuple[Volume, ...]:
+    """The volume of each node's data, with that of its log if it has one."""
+    data, *logs = rents
+    if not logs:
+        return data.volumes
+    (log,) = logs
+    return log_disks.on_nodes(data.volumes, log.volumes)
+
+
+def keep_snapshots(rents: Sequence[Rented], world: World) -> None:
     """Makes a snapshot of each claim, of the same name, which stays."""
-    platform = claims_of(tier.name, world)
-    for name in names:
-        world.progress.step(f"keeping a snapshot of {name}")
-        # The block begins once the snapshot is whole, and leaves it there.
-        with platform.snapshot(name, name, _COPY_S, stays=True):
-            pass
+    for rented in rents:
+        platform = claims_of(rented.disks.tier.name, world)
+        for volume in rented.volumes:
+            _keep_snapshot(volume.name, platform, world)
 
 
-def facts_of_rented(tier: Tier, rented: Rented, world: World) -> dict[str, Any]:
+def _keep_snapshot(name: str, platform: Claims, world: World) -> None:
+    world.progress.step(f"keeping a snapshot of {name}")
+    # The block begins once the snapshot is whole, and leaves it there.
+    with platform.snapshot(name, name, _COPY_S, stays=True):
+        pass
+
+
+@dataclass(frozen=True)
+class _RentedDisk:
+    """One of the volumes that were rented."""
+
+    rented: Rented
+    volume: Volume
+
+    def given(self, world: World) -> RentedVolume:
+        """GateError as the function `given`."""
+        tier = self.rented.disks.tier
+        return given(tier, self.volume, self.rented.storage_class, world)
+
+
+def facts_of_rented(rents: Sequence[Rented], world: World) -> dict[str, Any]:
     """What all volumes are, as a run's facts keep it. GateError as `given`."""
-    storage_class = rented.storage_class
-    volumes = rented.volumes
-    given_to_all = at_once.each(
-        lambda volume: given(tier, volume, storage_class, world), volumes
-    )
+    rented_disks: list[_RentedDisk] = []
+    for rented in rents:
+        for volume in rented.volumes:
+            rented_disks.append(_RentedDisk(rented, volume))
+    # All at once, because a cloud takes minutes to make and attach one.
+    given_to_all = at_once.each(lambda disk: disk.given(world), rented_disks)
     disks: dict[str, dict[str, Any]] = {}
     differences: list[str] = []
-    for volume, given_volume in zip(volumes, given_to_all, strict=True):
-        node = volume.placement
-        disks[node] = facts_of(node, given_volume)
-        differences += _differences(node, storage_class, given_volume)
-    facts = {**mechanism(storage_class), "disks": disks}
+    for disk, volume_given in zip(rented_disks, given_to_all, strict=True):
+        claimed_tier = disk.rented.disks
+        node = disk.volume.placement
+        name = claimed_tier.disk(node)
+        disks[name] = facts_of(claimed_tier.user(node), volume_given)
+        differences += _differences(name, disk.rented.storage_class, volume_given)
+    classes = [rented.storage_class for rented in rents]
+    facts = {**mechanism(classes), "disks": disks}
     if differences:
         facts["cloud"] = {"differences": differences}
     return facts
@@ -213,19 +303,27 @@ def _differences(
             )
 
 
-def mechanism(storage_class: StorageClass) -> dict[str, Any]:
+def mechanism(classes: Sequence[StorageClass]) -> dict[str, Any]:
+    """What makes the disks of the data, and under `wal` those of the log if there are some."""
+    data, *logs = classes
+    facts = {"mechanism": "volumes of a StorageClass", **_class_facts(data)}
+    for log in logs:
+        facts["wal"] = _class_facts(log)
+    return facts
+
+
+def _class_facts(storage_class: StorageClass) -> dict[str, Any]:
     return {
-        "mechanism": "volumes of a StorageClass",
         "storage_class": storage_class.name,
         "provisioner": storage_class.provisioner,
         "parameters": dict(storage_class.parameters),
     }
 
 
-def facts_of(node: str, given: RentedVolume) -> dict[str, Any]:
-    """A volume as the report shows a disk that was found."""
+def facts_of(user: str, given: RentedVolume) -> dict[str, Any]:
+    """A volume as the report shows a disk that was found. `user`: what a node keeps on it."""
     return {
-        "used_by": [node],
+        "used_by": [user],
         "device": given.name,
         "made_of": given.handle,
         "size_bytes": given.size_bytes,

@@ -1,4 +1,4 @@
-"""Advice for Kubernetes: only disks that a StorageClass gives, one volume for each node.
+"""Advice for Kubernetes: only disks that StorageClasses give.
 
 Method: a stored campaign of emulated disks, and one whose disks were volumes of a class.
 """
@@ -37,12 +37,13 @@ SLO = "throughput > 250"
         ("azure/P30", True),
         ("azure/premium-v2:size=64GiB,iops=4000,throughput=125MB/s", True),
         ("azure/P15:count=2", False),
-        ("azure/P15+wal=azure/P4", False),
+        ("azure/P15+wal=azure/P4", True),
+        ("azure/P15+wal=aws/i4i.large-nvme", False),
         # An instance store is a part of its machine.
         ("aws/i4i.large-nvme", False),
     ],
 )
-def test_a_class_gives_one_volume_of_a_type_that_a_driver_makes(
+def test_a_class_gives_volumes_of_a_type_that_a_driver_makes(
     row: str, is_given: bool
 ) -> None:
     assert class_volumes.gives(CATALOG, row) is is_given
@@ -94,7 +95,7 @@ def test_advice_for_classes_names_what_they_give_and_how_it_is_measured(
     *inits, compare = advice["commands"]
     assert "--platform kubernetes --enforcement storage-class" in compare
     assert exit_code([*advise, "-o", "md"], app) == EXIT_DONE
-    assert "of StorageClasses, one for each node" in capfd.readouterr().out
+    assert "of StorageClasses" in capfd.readouterr().out
     monkeypatch.chdir(tmp_path)
     for folder in ("profiles", "workloads"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
@@ -128,6 +129,20 @@ def test_the_size_of_a_volume_is_what_its_claim_asks_for() -> None:
     predictor = Predictor(campaign, campaign.done[0])
     rows = Offers(ROOT, predictor, of_classes=True).rows(None)
     assert "azure/P15" in rows and "azure/P10" not in rows
+
+
+def test_a_layout_with_a_volume_for_the_log_is_predicted_and_measured() -> None:
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], nodes=1)
+    predictor = Predictor(campaign, campaign.done[0])
+    offers = Offers(ROOT, predictor, of_classes=True)
+    layout = "azure/P15+wal=azure/P4"
+    predictions = list(offers.predictions([layout], may_skip=False))
+    assert [prediction.tier for prediction in predictions] == [layout]
+    init, compare = next_commands.commands_that_measure(
+        campaign, "tpcc", predictions, of_classes=True
+    )
+    assert init.endswith(" wal=azure/P4")
+    assert "--enforcement storage-class" in compare
 
 
 def test_options_of_the_earlier_command_stand_once() -> None:
