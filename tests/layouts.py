@@ -57,8 +57,8 @@ REFUSALS = (
     Refusal(
         tiers=("storage-class",),
         choices=(STRIPED, BOTH),
-        why="tierbench claims one volume for each node",
-        words="tier.count: belongs to `enforcement: emulated`, `mounted` or `existing`",
+        why="a stripe takes rights on the machine; several data directories are no stripe",
+        words="`storage-class`, and to stripe its volumes takes rights on the machine",
     ),
     Refusal(
         tiers=("none",),

@@ -181,15 +181,22 @@ def mistakes(
         if key == "size" and "type" in tier:
             # The size says which size of a row is bought, whatever makes the disk here.
             continue
+        why = "which does not use it"
         advice = "leave it out"
         if key in ("path", "disks") and kind != "existing":
             advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
+        if key == "count" and kind == "storage-class":
+            # A stripe is a device of the machine, made by a privileged pod. Nor are directories on
+            # several volumes one disk: YugabyteDB puts each tablet whole into one of them
+            # (`GetAndRegisterDataAndWalDir` in its ts_tablet_manager.cc), so one volume may be
+            # full while others rest.
+            why = "and to stripe its volumes takes rights on the machine"
+            advice = "take a larger volume, or `enforcement: emulated`"
         users = _users_in_words(_USED_BY[key])
         yield (
             key,
             (
-                f"belongs to `enforcement: {users}; here it is `{mechanism}`, which "
-                f"does not use it: {advice}"
+                f"belongs to `enforcement: {users}; here it is `{mechanism}`, {why}: {advice}"
             ),
         )
 

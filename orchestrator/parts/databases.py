@@ -65,12 +65,13 @@ class ImageSupply:
 class HelmChart:
     """A database's own chart for Kubernetes.
 
-    `values` (spec, storage class, placing): by the chart's names. UsageError for settings that it
-    cannot take. `remarks` (spec, storage class): what a reader of them must know.
+    `values` (spec, storage class, placing, volumes of a node): by the chart's names. UsageError for
+    settings that it cannot take. `remarks` (spec, storage class, volumes): what a reader of them
+    must know.
     """
 
-    values: Callable[[ClusterSpec, ClassWanted, Placing | None], dict[str, Any]]
-    remarks: Callable[[ClusterSpec, ClassWanted], Iterable[str]]
+    values: Callable[[ClusterSpec, ClassWanted, Placing | None, int], dict[str, Any]]
+    remarks: Callable[[ClusterSpec, ClassWanted, int], Iterable[str]]
 
 
 @dataclass(frozen=True)

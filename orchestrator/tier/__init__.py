@@ -314,7 +314,7 @@ class GateCheck:
     """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
 
     `declared` None: measured for information only. `disk`: which disk, if the tier names
-    its disks; `nodes`: those whose data are on it.
+    its disks; `nodes`: those whose data are on it. `holds_log_alone`: it has the WAL and no data.
     """
 
     limit: str
@@ -326,6 +326,13 @@ class GateCheck:
     quantity: GateQuantity | None = None
     disk: str = ""
     nodes: tuple[str, ...] = ()
+    holds_log_alone: bool = False
+
+    @property
+    def is_of_log(self) -> bool:
+        """Whether the disk has the WAL and no data."""
+        # Files of earlier releases tell the emulated one by its name alone.
+        return self.holds_log_alone or self.disk == LOG_DISK
 
     @property
     def passed(self) -> bool:

@@ -135,7 +135,9 @@ class MountedTier:
                         drained,
                     )
                     taken.append(
-                        truth_gate.Taken(place.key, place.title, place.nodes, gate)
+                        truth_gate.Taken(
+                            place.key, place.title, place.nodes, gate, place.only_wal
+                        )
                     )
         return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)
 

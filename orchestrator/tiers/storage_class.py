@@ -165,7 +165,7 @@ class _GateVolume:
         nodes: tuple[str, ...] = ()
         if not self.disks.of_log:
             nodes = (self.node,)
-        return truth_gate.Taken(name, title, nodes, gate)
+        return truth_gate.Taken(name, title, nodes, gate, self.disks.of_log)
 
 
 def _gate_volumes(

@@ -32,8 +32,8 @@ def values(
     read, wanted = _read(app, profile, scale, storage_class)
     if read.tier.wal is not None:
         raise errors.UsageError(
-            f"{read.name} has a second volume for the log (`wal`), and the chart gives all "
-            "volumes of a server one class and data",
+            f"{read.name} has a second volume for the log (`wal`). The chart has volumes of one "
+            "class, all of them for data",
             "leave `wal` out for this purpose",
         )
     cluster = on_database(read.cluster, PREFERRED)
@@ -43,9 +43,10 @@ def values(
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
     chart = app.parts(None).databases[PREFERRED].abilities.helm_chart
     assert chart is not None, "its makers have one"
-    content = chart.values(cluster, wanted, read.placing)
+    volumes = _volumes(app, profile, scale)
+    content = chart.values(cluster, wanted, read.placing, volumes)
     text = f"# {read.tier.title}, at the scale {scale}.\n"
-    for remark in chart.remarks(cluster, wanted):
+    for remark in chart.remarks(cluster, wanted, volumes):
         text += f"# {remark}\n"
     # `out.out`, because `print` would break lines and colour what goes into a file.
     app.out.out(text + written(content), end="")
@@ -105,3 +106,12 @@ def _read(
             "name a profile whose nodes tierbench starts",
         )
     return read, read.tier.disk.storage_class
+
+
+def _volumes(app: App, name: str, scale: str) -> int:
+    """How many disks of a node the profile stripes to one: the chart takes as many volumes."""
+    from orchestrator.planning import project_files
+
+    # As it is written: volumes of a class, as which it was read before, are not striped.
+    (profile,), _ = project_files.read(app.root, [name], [], scale, app.disk_kinds())
+    return profile.tier.count

@@ -30,8 +30,12 @@ def values(
     spec: model.ClusterSpec,
     wanted: tier.ClassWanted,
     placing: model.Placing | None = None,
+    volumes: int = 1,
 ) -> dict[str, Any]:
-    """The values, by the chart's names. UsageError for settings that the chart cannot take."""
+    """The values, by the chart's names. UsageError for settings that the chart cannot take.
+
+    `volumes`: of each tablet server, all as `wanted`.
+    """
     settings, mistakes = read(spec)
     if mistakes:
         raise refusals.refused(mistakes)
@@ -50,6 +54,7 @@ def values(
         "nodes": spec.nodes,
         "size": f"{math.ceil(disk_bytes / _GIB)}Gi",
         "storage_class": wanted.name,
+        "volumes": volumes,
         **_resources(spec),
         **_flags(spec, settings),
         "tls": settings.tls,
@@ -141,12 +146,20 @@ def install_command(settings: Settings) -> str:
     )
 
 
-def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
+def remarks(
+    spec: model.ClusterSpec, wanted: tier.ClassWanted, volumes: int = 1
+) -> Iterator[str]:
     """What a reader of the values must know, a line each."""
     settings, _ = read(spec)
     yield f"Install with: {install_command(settings)}"
     if wanted.provisioner:
         yield f"Make the StorageClass first: `tierbench storage-class` prints {wanted.name}."
+    if volumes > 1:
+        # The chart gives them as `fs_data_dirs`, from which a tablet gets one.
+        yield (
+            f"{volumes} volumes are {volumes} directories and no stripe: each tablet lies whole on "
+            "one, which may be full while others rest."
+        )
     yield from _remarks_on_room(spec)
     yield from shipped_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
     if settings.tls:

@@ -17,7 +17,7 @@ import numpy as np
 from orchestrator.design import node_disks
 from orchestrator.errors import UsageError
 from orchestrator.facts import BottleneckCause
-from orchestrator.tier import LOG_DISK, Gate, Limits, Quantiles, Tier
+from orchestrator.tier import Gate, Limits, Quantiles, Tier
 
 SLACK_S = 0.02  # a bucket keeps for so long what was not used (docs/research/DISKS.md)
 DRAWS = 2**14
@@ -323,7 +323,7 @@ def _measured(gate: Gate | None, of_log: bool) -> dict[str, float]:
     measured: dict[str, float] = {}
     if gate:
         for check in gate.checks:
-            if (check.disk == LOG_DISK) == of_log:
+            if check.is_of_log == of_log:
                 measured[str(check.quantity)] = check.measured
     return measured
 

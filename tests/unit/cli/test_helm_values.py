@@ -87,6 +87,21 @@ def test_the_class_of_a_profile_is_printed_to_be_applied(
     )
 
 
+def test_striped_disks_are_as_many_volumes_of_the_chart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of its own size; the chart names them in `fs_data_dirs`."""
+    profile = tmp_path / "striped.yaml"
+    profile.write_text(
+        "question: q\ntier: {type: azure/P15, count: 2}\ncluster: azure-d8s-v5\n"
+    )
+    assert tierbench("admin", "helm-values", str(profile)) == EXIT_DONE
+    text = capsys.readouterr().out
+    tserver = yaml.safe_load(text)["storage"]["tserver"]
+    assert tserver == {"count": 2, "size": "256Gi", "storageClass": "striped"}
+    assert "# 2 volumes are 2 directories and no stripe" in text
+
+
 def a_profile_with_a_log(folder: Path, data: str = "type: azure/P15") -> str:
     profile = folder / "logged.yaml"
     profile.write_text(

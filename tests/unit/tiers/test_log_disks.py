@@ -274,6 +274,7 @@ def test_a_gate_says_which_of_its_checks_are_of_the_log() -> None:
         ("", 0.002),
         (LOG_DISK, 0.001),
     ]
+    assert [check.is_of_log for check in both.checks] == [False, True]
     assert both.device["host_cpu_pct"] == 30.0
     unsaid = changed(P15, read_latency_s=None, write_latency_s=None)
     log_alone = replace(both, checks=both.checks[1:])

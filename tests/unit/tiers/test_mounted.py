@@ -246,14 +246,16 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
 
     def take(tier: Tier, disks: Disks, world: World, **_: bool) -> Gate:
         judged[disks.volumes[0].device] = tier.limits.iops
-        return Gate("real", 0.0, ())
+        check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
+        return Gate("real", 0.0, (check,))
 
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "with space"))}
     declared = tier(None, disks=disks, iops=500)
     mounted.MountedTier(take=take).gate(declared, world)
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
     log = replace(tier("/w", iops=90), disk=RealDisks())
-    mounted.MountedTier(take=take).gate(replace(declared, wal=log), world)
+    taken = mounted.MountedTier(take=take).gate(replace(declared, wal=log), world)
+    assert [check.is_of_log for check in taken.checks] == [False, True]
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": 90}, (
         "a tier of its own holds for it"
     )

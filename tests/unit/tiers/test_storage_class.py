@@ -481,6 +481,7 @@ def test_the_gate_measures_the_logs_volumes_by_their_own_tier(world: World) -> N
         (),
     )
     assert len(gate.checks) == 6
+    assert [check.is_of_log for check in gate.checks[:2]] == [False, True]
     assert gate.device["wal"]["provisioner"] == "ebs.csi.aws.com"
 
 

@@ -1,7 +1,7 @@
 """How long an I/O takes on a disk that has nothing else to do. Pure."""
 
 from orchestrator.facts import GateQuantity
-from orchestrator.tier import LOG_DISK, Gate, Tier, Way
+from orchestrator.tier import Gate, Tier, Way
 
 
 def idle_latency_s(
@@ -39,8 +39,9 @@ def _gate_latency_s(
         return None
     checks = []
     for check in gate.checks:
-        is_of_data = check.disk != LOG_DISK
-        if is_of_data and check.quantity == quantity and check.measured > 0:
+        if check.is_of_log:
+            continue
+        if check.quantity == quantity and check.measured > 0:
             checks.append(check)
     node_checks = [check for check in checks if node in check.nodes]
     for check in node_checks or checks:

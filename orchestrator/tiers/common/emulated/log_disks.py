@@ -88,7 +88,7 @@ def one_gate(data: Gate, log: Gate) -> Gate:
     """The gates of both disks as one: the checks of the log's say so."""
     checks = list(data.checks)
     for check in log.checks:
-        checks.append(replace(check, disk=LOG_DISK))
+        checks.append(replace(check, disk=LOG_DISK, holds_log_alone=True))
     # A disk that was checked on a busy machine may have failed for that alone: the worse counts.
     busy_pct = max(_busy_pct(data.device), _busy_pct(log.device))
     device = {**data.device, "wal": dict(log.device), "host_cpu_pct": busy_pct}

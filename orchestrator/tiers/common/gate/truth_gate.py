@@ -90,13 +90,14 @@ def take(
 
 @dataclass(frozen=True)
 class Taken:
-    """The gate of one of several disks. `key`: by which records know the disk; `nodes`: those that
-    use it."""
+    """The gate of one of several disks. `key`: by which records know the disk; `nodes`: those whose
+    data are on it. `holds_log_alone`: it has the WAL and no data."""
 
     key: str
     title: str
     nodes: tuple[str, ...]
     gate: Gate
+    holds_log_alone: bool = False
 
 
 def of_disks(
@@ -108,7 +109,13 @@ def of_disks(
     disks: dict[str, dict[str, Any]] = {}
     for disk in taken:
         for check in disk.gate.checks:
-            checks.append(replace(check, disk=disk.title, nodes=disk.nodes))
+            of_disk = replace(
+                check,
+                disk=disk.title,
+                nodes=disk.nodes,
+                holds_log_alone=disk.holds_log_alone,
+            )
+            checks.append(of_disk)
         disks[disk.key] = dict(disk.gate.device)
     busy_pct = 0.0
     for facts in disks.values():

@@ -643,6 +643,22 @@ def test_latencies_are_the_gates_then_the_declared() -> None:
         disk_of(changed(tier, read_latency_s=None))
 
 
+def test_what_the_gate_measured_of_a_real_disk_of_the_log_is_not_that_of_the_data() -> (
+    None
+):
+    data = GateCheck("", "s", None, 0.001, None, "ok", "latency_read")
+    data = replace(data, disk="node-1 (/mnt/d-1)", nodes=("node-1",))
+    log = replace(data, measured=0.004, disk="node-1's WAL (/mnt/w-1)", nodes=())
+    checks = (data, replace(log, holds_log_alone=True))
+    tier = replace(build_tier("ultra"), wal=build_tier("ultra"))
+    gated = disk_of(tier, Gate("ultra", 0.0, checks))
+    assert gated.log is not None
+    medians = [
+        latency_quantiles.quantile_s(disk.read, 0.5) for disk in (gated, gated.log)
+    ]
+    assert medians == pytest.approx([0.001, 0.004], rel=0.02)
+
+
 # ------------------------------------------------------------------ predictions
 
 
