@@ -89,12 +89,33 @@ def _with_reports(disks: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
 def _reported(disks: pd.DataFrame, of_machine: pd.DataFrame) -> Array:
     """A row for each interval of a machine's disks, with what is reported of it; NaN where it lies
     in no report."""
+    columns: list[Array] = []
+    for name in _REPORTS:
+        # Reports of one limit alone may lie between those of the other.
+        of_limit = of_machine.dropna(subset=[name])
+        columns.append(_around(disks, of_limit, name))
+    return np.column_stack(columns)
+
+
+def _around(disks: pd.DataFrame, reports: pd.DataFrame, name: str) -> Array:
+    """The value of the report that each interval lies in; of several that which began last, because
+    it is the closest."""
     begin_s = disks["begin_s"].to_numpy(float)
-    end_s = disks["end_s"].to_numpy(float)
-    first_s = of_machine["begin_s"].to_numpy(float)
-    last_s = of_machine["end_s"].to_numpy(float)
-    # The report that began last. None before the first one: that is not taken below.
+    end_s = disks["end_s"].to_numpy(float) - _SAME_MOMENT_S
+    last_s = reports["end_s"].to_numpy(float)
+    reported = reports[name].to_numpy(float)
+    values = np.full(len(disks), np.nan)
+    # When the longest of those that began so far ends.
+    latest_s = np.maximum.accumulate(last_s)
+    first_s = reports["begin_s"].to_numpy(float)
     place = np.searchsorted(first_s, begin_s + _SAME_MOMENT_S, side="right") - 1
-    is_within = (place >= 0) & (end_s <= last_s[place] + _SAME_MOMENT_S)
-    reported = of_machine[_REPORTS].to_numpy(float)[place]
-    return np.where(is_within[:, np.newaxis], reported, np.nan)
+    open_rows = np.flatnonzero(place >= 0)
+    while len(open_rows):
+        # None of those that began so far lasts as long as the others.
+        open_rows = open_rows[end_s[open_rows] <= latest_s[place[open_rows]]]
+        lies_within = end_s[open_rows] <= last_s[place[open_rows]]
+        found = open_rows[lies_within]
+        values[found] = reported[place[found]]
+        open_rows = open_rows[~lies_within]
+        place[open_rows] -= 1
+    return values
