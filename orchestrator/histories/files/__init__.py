@@ -188,7 +188,7 @@ def _json(content: Any, remark: Remark) -> pd.DataFrame:
     if "sysstat" in content:
         return sysstat.read(content, remark)
     if "value" in content:
-        return azure_monitor.read(content)
+        return azure_monitor.read(content, remark)
     if "MetricDataResults" in content:
         return cloudwatch.read(content)
     keys = ", ".join(content) or "no keys"

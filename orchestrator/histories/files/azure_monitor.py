@@ -19,27 +19,31 @@ from orchestrator.histories.files.metric_points import (
     MetricPoint,
     intervals,
 )
-from orchestrator.histories.files.texts import FormError
+from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.keys import shipped_yaml
-from orchestrator.units import listed
+from orchestrator.units import counted, listed
 
 _TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 _REPORTED = _TABLES["reported"]
 _OF_MACHINES = _TABLES["reported_of_machines"]
 _QUANTITIES = {**_TABLES["providers"], **_REPORTED, **_OF_MACHINES}
-# Percentages are means of a minute, and rounded. At 100 the disk's limit holds I/Os back
+# They are what was done over what is provisioned, as means of a minute, and rounded. At 100 the
+# limit holds I/Os back; the example there is at 101
 # (https://learn.microsoft.com/azure/virtual-machines/disks-metrics).
 _AT_LIMIT_PCT = 99.0
+# Burst credit alone lets more through, which the limit did not hold back. Whether that of the burst
+# did is not told (https://learn.microsoft.com/azure/virtual-machines/disk-bursting).
+_BURST_PCT = 105.0
 _MINUTE_S = 60.0
-# No disk does so many times what it has without burst credit: a P1 does 30 times that.
-_BEYOND_PCT = 10_000.0
 _ASK_AGAIN = "ask for it again, and write nothing else into the file"
 _NOT_WHOLE = "ask for less time, and give several files"
 
 
-def read(content: Any) -> pd.DataFrame:
+def read(content: Any, remark: Remark) -> pd.DataFrame:
     """Devices are `lun0` and `os` of a machine, a disk that is its own node, or MACHINE for what is
-    reported of a machine itself. FormError if those of a machine are not told apart."""
+    reported of a machine itself. FormError if those of a machine are not told apart.
+
+    `remark` is called with how often burst credit let more through than a limit."""
     interval = pd.to_timedelta(content["interval"], errors="coerce")
     step_s = interval.total_seconds()
     points = list[MetricPoint]()
@@ -48,6 +52,8 @@ def read(content: Any) -> pd.DataFrame:
             continue  # not all machines report of their disks' limits
         _check_success(metric)
         points += _points(metric, step_s)
+        if _is_report(metric):
+            _remark_bursts(metric, remark)
     table = intervals(points, step_s)
     table[list(QUANTITIES)] *= step_s  # means per second → sums
     return table
@@ -104,7 +110,7 @@ def _share_at_limit(name: str, percentage: Any, step_s: float) -> float | None:
         raise FormError(
             f"a value of {name} is not a number: {percentage!r}", _ASK_AGAIN
         )
-    if not 0 <= percentage <= _BEYOND_PCT:
+    if not 0 <= percentage <= _BURST_PCT:
         return None
     if percentage >= _AT_LIMIT_PCT:
         return 1.0
@@ -112,6 +118,22 @@ def _share_at_limit(name: str, percentage: Any, step_s: float) -> float | None:
     if step_s > _MINUTE_S:
         return None
     return 0.0
+
+
+def _remark_bursts(metric: Any, remark: Remark) -> None:
+    bursts = 0
+    for series in metric["timeseries"]:
+        for point in series["data"]:
+            percentage = point.get("average")
+            if percentage is not None and percentage > _BURST_PCT:
+                bursts += 1
+    if bursts:
+        name = metric["name"]["value"]
+        values = counted(bursts, "value")
+        remark(
+            f"{values} of {name} above {_BURST_PCT:g} % left out: burst credit lets more through "
+            "than the limit, and its own limit is not told"
+        )
 
 
 def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:

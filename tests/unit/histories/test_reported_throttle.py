@@ -112,6 +112,17 @@ def test_at_a_hundred_percent_azures_limit_holds_back(tmp_path: Path) -> None:
     assert throttle.limited == "ios" and throttle.share.tolist() == [1, 0]
 
 
+def test_what_burst_credit_lets_through_was_not_held_back_by_the_limit(
+    tmp_path: Path,
+) -> None:
+    """A P10 that bursts does up to seven times what it has without credit."""
+    (throttle,) = of_azure(tmp_path, [None, 700.0, 101.0]).reported
+    assert np.isnan(throttle.share[0]) and throttle.share[1] == 1
+    remarks: list[str] = []
+    files.read(tmp_path / "metrics.json", remarks.append)
+    assert "1 value of Data Disk IOPS Consumed Percentage above 105 %" in remarks[0]
+
+
 def test_a_machine_that_does_not_tell_is_read_all_the_same(tmp_path: Path) -> None:
     refused = {"errorCode": "InvalidSeries", "errorMessage": "no premium storage"}
     demand = of_azure(tmp_path, [None, 99.6, 98.2], **refused)
@@ -190,6 +201,35 @@ def test_a_machines_report_is_of_what_lies_within_it(
     (together,) = apart([reported([60.0], 60.0, 1.0), disk]).beside_disks()
     found = together["machine_over_iops_share"].to_numpy()
     assert np.array_equal(found, shares, equal_nan=True)
+
+
+def in_reports(reports: Sequence[pd.DataFrame], begins_s: Sequence[float]) -> list[Any]:
+    """The shares of seconds of a disk beside these reports of its machine."""
+    (together,) = apart([*reports, of_disk(begins_s, 1.0)]).beside_disks()
+    return list(together["machine_over_iops_share"].fillna(-1.0))
+
+
+def test_an_interval_lies_in_a_report_that_began_before_another() -> None:
+    """Only the report that began last was looked at, and it may have ended already."""
+    hour = reported([0.0], 3600.0, 0.5)
+    minutes = reported([60.0, 300.0], 60.0, 1.0)
+    assert in_reports([hour, minutes], [30.0, 70.0, 200.0, 310.0, 3599.0, 3600.0]) == [
+        0.5,
+        1.0,
+        0.5,
+        1.0,
+        0.5,
+        -1.0,
+    ]
+    overlapping = [reported([0.0], 60.0, 1.0), reported([30.0], 60.0, 0.0)]
+    assert in_reports(overlapping, [29.0, 45.0, 59.5]) == [1.0, 0.0, 0.0]
+
+
+def test_a_report_of_one_limit_hides_none_of_the_other() -> None:
+    of_bandwidth = reported([30.0], 60.0, 0.0).rename(
+        columns={"machine_over_iops_share": "machine_over_bandwidth_share"}
+    )
+    assert in_reports([reported([0.0], 60.0, 1.0), of_bandwidth], [45.0]) == [1.0]
 
 
 def test_what_is_told_of_some_intervals_goes_with_them(tmp_path: Path) -> None:
