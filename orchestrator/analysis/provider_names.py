@@ -6,34 +6,47 @@ machines, and on Kubernetes each run rents its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.facts import group
 from orchestrator.model import Record
+from orchestrator.tier.slow_disk import LOG_OF_NODE
 
 _ALL_NODES = "all nodes"
+# Ends the name of a node that has its WAL at a path.
+_LOG_OF_PATH = "'s WAL"
 # Linux has the name of an EBS volume as its device's serial number, without the hyphen.
 _SERIAL = "vol"
 _VOLUME = "vol-"
 
 
-def of_node(record: Record, node: str) -> frozenset[str]:
-    """Names of the disk of a node's data: `lun0`, `vol-0123456789abcdef0`, or that of a disk
-    resource. Empty if the facts name none."""
+def of_disks(record: Record, node: str, *, of_log: bool) -> frozenset[str]:
+    """Names of the disks of a node's data, or of those of its log alone: `lun0`,
+    `vol-0123456789abcdef0`, or that of a disk resource. Several are striped to one. Empty if the
+    facts name none."""
+    users = {node, _ALL_NODES}
+    if of_log:
+        users = {f"{node}{LOG_OF_NODE}", f"{node}{_LOG_OF_PATH}"}
     tier = group(record.facts, "tier")
     names: set[str] = set()
     for key, disk in group(tier, "disks").items():
-        if {node, _ALL_NODES} & set(disk.get("used_by", ())):
+        if users & set(disk.get("used_by", ())):
             names.update(_of_volume(disk.get("made_of")))
-            for answer in group(tier, "cloud", "disks", key).values():
-                names.update(_of_answer(answer))
+            names.update(_of_cloud(group(tier, "cloud", "disks", key)))
     return frozenset(names)
+
+
+def _of_cloud(answers: Mapping[str, Any]) -> Iterator[str]:
+    """What a cloud's metadata service says of the devices of one disk."""
+    for answer in answers.values():
+        yield from _of_answer(answer)
 
 
 def _of_volume(handle: Any) -> Iterator[str]:
     """A CSI driver's handle is the volume, or the resource that it is."""
-    if isinstance(handle, str) and handle:
+    # What a path's disk is striped of has spaces: `raid0 of sdc, sdd`.
+    if isinstance(handle, str) and handle and " " not in handle:
         yield handle.rpartition("/")[2]
 
 

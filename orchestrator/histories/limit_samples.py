@@ -28,7 +28,8 @@ class _Counter(NamedTuple):
 
 
 def of_disk(intervals: pd.DataFrame, node: str) -> pd.DataFrame:
-    """Samples (`metrics.SAMPLE_COLUMNS`) of a node from the intervals of its one disk."""
+    """Samples (`metrics.SAMPLE_COLUMNS`) from the intervals of one disk. node: what they are of
+    (`reported_disks.series`)."""
     ordered = intervals.sort_values("begin_s")
     begin_s = ordered["begin_s"].to_numpy(float)
     end_s = ordered["end_s"].to_numpy(float)

@@ -114,8 +114,8 @@ def _around(disks: pd.DataFrame, reports: pd.DataFrame, name: str) -> Array:
         # None of those that began so far lasts as long as the others.
         open_rows = open_rows[end_s[open_rows] <= latest_s[place[open_rows]]]
         lies_within = end_s[open_rows] <= last_s[place[open_rows]]
-        found = open_rows[lies_within]
-        values[found] = reported[place[found]]
+        inner_rows = open_rows[lies_within]
+        values[inner_rows] = reported[place[inner_rows]]
         open_rows = open_rows[~lies_within]
         place[open_rows] -= 1
     return values

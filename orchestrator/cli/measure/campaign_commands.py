@@ -115,7 +115,7 @@ def analyze(
     slo: asked.SloOption = None,
     disk_metrics: list[Path] | None = None,
     disk: Annotated[
-        list[str] | None, typer.Option(metavar="[PROFILE/]NODE=DISK")
+        list[str] | None, typer.Option(metavar="[PROFILE/]NODE[.wal]=DISK")
     ] = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:

@@ -4,88 +4,31 @@ The files are kept as they are in the campaign's folder. Beside them lies, for e
 report of the limits of its nodes' disks, as samples; a judgement reads these with the run's own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.analysis import provider_names
-from orchestrator.analysis.disks_of_nodes import database_nodes
 from orchestrator.analysis.observed import machine_reports
+from orchestrator.analysis.telemetry.counters import reported_disks
+from orchestrator.cli.measure.reported_disks_of_nodes import (
+    CampaignDisk,
+    FileDisk,
+    GivenDisks,
+    listed,
+    places_of,
+)
 from orchestrator.errors import UsageError
 from orchestrator.histories import files as history_files
 from orchestrator.histories import limit_samples
 from orchestrator.histories.files.texts import Remark
-from orchestrator.model import Node, Record
+from orchestrator.model import Record
 from orchestrator.system import disk_metric_files, store
 from orchestrator.tier import Emulated
+from orchestrator.tier.slow_disk import LOG_OF_NODE
 
 _ASK = "ask for the metrics of limits too (docs/SOURCES.md)"
-
-
-class _FileDisk(NamedTuple):
-    """A disk as the files call it."""
-
-    node: str
-    device: str
-
-    def __str__(self) -> str:
-        return f"{self.node}/{self.device}"
-
-
-class _NodeDisk(NamedTuple):
-    """A node's disk under a profile, as `--disk` names it."""
-
-    profile: str
-    node: str
-
-    def __str__(self) -> str:
-        return f"{self.profile}/{self.node}"
-
-
-@dataclass(frozen=True)
-class _GivenMetrics:
-    """disks: the intervals of each disk in the files. named: what the user calls a node's disk.
-    is_of_one: whether the campaign has one profile, so that a node has one disk."""
-
-    disks: Mapping[_FileDisk, pd.DataFrame]
-    named: Mapping[_NodeDisk, str]
-    is_of_one: bool
-
-    def of_node(self, record: Record, node: Node) -> pd.DataFrame | None:
-        """The intervals of a node's disk in a run; None if the files have none. UsageError if they
-        have several."""
-        place = _NodeDisk(record.run.profile, node.name)
-        names: list[str] = []
-        of_disk: pd.DataFrame | None = None
-        for disk, intervals in self.disks.items():
-            if self._is_of(disk, record, node):
-                names.append(str(disk))
-                of_disk = intervals
-        if len(names) > 1:
-            raise UsageError(
-                f"{place} may be {units.listed(names)}",
-                f"name its disk: --disk {place}={names[0]}",
-            )
-        return of_disk
-
-    def _is_of(self, disk: _FileDisk, record: Record, node: Node) -> bool:
-        wanted = self.named.get(_NodeDisk(record.run.profile, node.name))
-        if wanted is not None:
-            return wanted in (disk.device, str(disk))
-        # Azure's names are the same in letters of either size.
-        machine = disk.node.casefold()
-        is_machine = machine in (node.name.casefold(), node.machine.casefold())
-        recorded = provider_names.of_node(record, node.name)
-        if recorded:
-            # A number is of one machine, and the name of a volume of all.
-            is_number = disk.device.startswith("lun")
-            return disk.device in recorded and (is_machine or not is_number)
-        # Another tier's disk may be beside it on the same machine.
-        return is_machine and self.is_of_one
 
 
 def keep(
@@ -96,22 +39,21 @@ def keep(
     runs = _on_disks_of_providers(campaign)
     profiles = sorted({record.run.profile for record in runs})
     named = _named(disks, profiles)
-    metrics = _GivenMetrics(_read(files, remark), named, len(profiles) == 1)
-    _require_disks(metrics, runs)
-    disk_metric_files.save(campaign, files, _samples(metrics, runs))
+    given = GivenDisks(_read(files, remark), named, len(profiles) == 1)
+    _require_disks(given, runs)
+    _remark_missing(given, runs, remark)
+    disk_metric_files.save(campaign, files, _samples(given, runs))
 
 
-def _samples(
-    metrics: _GivenMetrics, runs: Sequence[Record]
-) -> Mapping[str, pd.DataFrame]:
+def _samples(given: GivenDisks, runs: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The samples of each run that has some, by its slug. UsageError if none has."""
     samples: dict[str, pd.DataFrame] = {}
     for record in runs:
-        tables = list(_of_run(record, metrics))
+        tables = list(_of_run(record, given))
         if tables:
             samples[record.run.slug] = pd.concat(tables, ignore_index=True)
     if not samples:
-        raise _no_time(metrics)
+        raise _no_time(given)
     return samples
 
 
@@ -129,22 +71,35 @@ def _on_disks_of_providers(campaign: Path) -> list[Record]:
     return records
 
 
-def _of_run(record: Record, metrics: _GivenMetrics) -> Iterator[pd.DataFrame]:
-    """Samples of each node in the time of a run."""
+def _of_run(record: Record, given: GivenDisks) -> Iterator[pd.DataFrame]:
+    """Samples of each disk in the time of a run."""
     if not record.phases:
         return
     begin_s = record.phases[0].start_s
     end_s = record.phases[-1].end_s
-    for node in database_nodes(record.nodes):
-        intervals = metrics.of_node(record, node)
-        if intervals is None:
-            continue
-        is_meanwhile = (intervals["end_s"] > begin_s) & (intervals["begin_s"] < end_s)
-        if is_meanwhile.any():
-            yield limit_samples.of_disk(intervals[is_meanwhile], node.name)
+    for place in places_of(record):
+        disks = given.of_place(record, place)
+        for disk in disks:
+            intervals = given.disks[disk]
+            ends_later = intervals["end_s"] > begin_s
+            is_meanwhile = ends_later & (intervals["begin_s"] < end_s)
+            if is_meanwhile.any():
+                series = reported_disks.series(place.of_node, _told_apart(disk, disks))
+                yield limit_samples.of_disk(intervals[is_meanwhile], series)
 
 
-def _read(files: Sequence[Path], remark: Remark) -> Mapping[_FileDisk, pd.DataFrame]:
+def _told_apart(disk: FileDisk, disks: Sequence[FileDisk]) -> str:
+    """Its name among those of its place: two machines may have one of the same name."""
+    devices = [other.device for other in disks]
+    if devices.count(disk.device) > 1:
+        return str(disk)
+    return disk.device
+
+
+# ------------------------------------------------------------------ what is given
+
+
+def _read(files: Sequence[Path], remark: Remark) -> dict[FileDisk, pd.DataFrame]:
     tables: list[pd.DataFrame] = []
     for file in files:
         tables.append(history_files.read(file, remark))
@@ -160,12 +115,12 @@ def _read(files: Sequence[Path], remark: Remark) -> Mapping[_FileDisk, pd.DataFr
     return _by_disk(pd.concat(disks), remark)
 
 
-def _by_disk(table: pd.DataFrame, remark: Remark) -> Mapping[_FileDisk, pd.DataFrame]:
+def _by_disk(table: pd.DataFrame, remark: Remark) -> dict[FileDisk, pd.DataFrame]:
     """The intervals of each disk of which a limit is reported. UsageError if there is none."""
-    by_disk: dict[_FileDisk, pd.DataFrame] = {}
+    by_disk: dict[FileDisk, pd.DataFrame] = {}
     without_limits: list[str] = []
     for (node, device), intervals in table.groupby(["node", "device"]):
-        disk = _FileDisk(str(node), str(device))
+        disk = FileDisk(str(node), str(device))
         reported = intervals.dropna(axis="columns", how="all")
         if reported.columns.isin(list(limit_samples.REPORTS)).any():
             by_disk[disk] = reported
@@ -180,13 +135,17 @@ def _by_disk(table: pd.DataFrame, remark: Remark) -> Mapping[_FileDisk, pd.DataF
     return by_disk
 
 
-def _named(disks: Sequence[str], profiles: Sequence[str]) -> Mapping[_NodeDisk, str]:
-    """`node-1=lun0`, or `p15/node-1=lun0` where there are several profiles. UsageError for another
-    form."""
-    named: dict[_NodeDisk, str] = {}
+def _named(
+    disks: Sequence[str], profiles: Sequence[str]
+) -> dict[CampaignDisk, tuple[str, ...]]:
+    """`node-1=lun0`, or `p15/node-1=lun0` where there are several profiles, once for each disk.
+    UsageError for another form."""
+    named: dict[CampaignDisk, tuple[str, ...]] = {}
     for text in disks:
-        place, _, disk = text.partition("=")
-        profile, _, node = place.rpartition("/")
+        words, _, disk = text.partition("=")
+        profile, _, node = words.rpartition("/")
+        of_log = node.endswith(LOG_OF_NODE)
+        node = node.removesuffix(LOG_OF_NODE)
         if not node or not disk:
             raise UsageError(
                 f"--disk {text} does not name a disk", "write --disk node-1=lun0"
@@ -196,54 +155,72 @@ def _named(disks: Sequence[str], profiles: Sequence[str]) -> Mapping[_NodeDisk, 
                 f"--disk {text} may be of {units.listed(profiles)}",
                 f"name the profile too: --disk {profiles[0]}/{text}",
             )
-        if not profile:
-            profile = profiles[0]
-        named[_NodeDisk(profile, node)] = disk
+        place = CampaignDisk(profile or profiles[0], node, of_log)
+        before = named.get(place, ())
+        if disk not in before:
+            named[place] = (*before, disk)
     return named
 
 
-def _require_disks(metrics: _GivenMetrics, runs: Sequence[Record]) -> None:
+# ------------------------------------------------------------------ whether it fits
+
+
+def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
     """UsageError unless each disk that is named is there, and some node has one."""
-    has_disk = _nodes(metrics, runs)
-    for place, disk in metrics.named.items():
+    has_disk = _places(given, runs)
+    for place, disks in given.named.items():
         if place not in has_disk:
-            raise UsageError(
-                f"the campaign has no node {place}", f"it has {_listed(has_disk)}"
-            )
-        if not has_disk[place]:
-            raise UsageError(
-                f"the files have no disk {disk}", f"they have {_listed(metrics.disks)}"
-            )
+            raise _no_place(place, has_disk)
+        for disk in disks:
+            if not given.called(disk):
+                raise UsageError(
+                    f"the files have no disk {disk}",
+                    f"they have {listed(given.disks)}",
+                )
     if not any(has_disk.values()):
         place = next(iter(has_disk))
-        disk = str(next(iter(metrics.disks)))
+        disk = str(next(iter(given.disks)))
         raise UsageError(
-            f"which disk is whose is not known of {_listed(metrics.disks)}",
+            f"which disk is whose is not known of {listed(given.disks)}",
             f"name the disk of each node, such as --disk {place}={disk}",
         )
 
 
-def _nodes(metrics: _GivenMetrics, runs: Sequence[Record]) -> dict[_NodeDisk, bool]:
-    """The nodes under each profile, and whether the files have a disk of theirs."""
-    has_disk: dict[_NodeDisk, bool] = {}
+def _no_place(place: CampaignDisk, there: Iterable[CampaignDisk]) -> UsageError:
+    advice = f"it has {listed(there)}"
+    if place.of_log and place.of_data in there:
+        what = f"{place.of_data} has no disk of its own for the WAL"
+        return UsageError(what, advice)
+    return UsageError(f"the campaign has no node {place}", advice)
+
+
+def _places(given: GivenDisks, runs: Sequence[Record]) -> dict[CampaignDisk, bool]:
+    """The disks of nodes under each profile, and whether the files have some of theirs."""
+    has_disk: dict[CampaignDisk, bool] = {}
     for record in runs:
-        for node in database_nodes(record.nodes):
-            place = _NodeDisk(record.run.profile, node.name)
-            if metrics.of_node(record, node) is not None:
+        for place in places_of(record):
+            if given.of_place(record, place):
                 has_disk[place] = True
             has_disk.setdefault(place, False)
     return has_disk
 
 
-def _listed(names: Iterable[_FileDisk | _NodeDisk]) -> str:
-    texts: list[str] = []
-    for name in names:
-        texts.append(str(name))
-    return units.listed(texts)
+def _remark_missing(given: GivenDisks, runs: Sequence[Record], remark: Remark) -> None:
+    """Warns of striped disks that the files lack: the one that is missing may be the limit."""
+    missing: dict[str, None] = {}
+    for record in runs:
+        for place in places_of(record):
+            count = len(given.of_place(record, place))
+            striped = place.striped(record)
+            if 0 < count < striped:
+                text = f"the files have {count} of the {striped} disks of {place}"
+                missing[text] = None
+    for text in missing:
+        remark(f"{text}: the others may have been at a limit that is not seen")
 
 
-def _no_time(metrics: _GivenMetrics) -> UsageError:
-    intervals = pd.concat(metrics.disks.values())
+def _no_time(given: GivenDisks) -> UsageError:
+    intervals = pd.concat(given.disks.values())
     begin = units.format_moment(float(intervals["begin_s"].min()))
     end = units.format_moment(float(intervals["end_s"].max()))
     return UsageError(

@@ -20,6 +20,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import reported_limits
 from orchestrator.report.sections.found_disks import as_found
 from orchestrator.report.sections.gates import runs_of_tier, table_of_gates
 from orchestrator.report.wording import sentence
@@ -41,6 +42,7 @@ def section(index: ReportIndex) -> Section:
 def _parts(index: ReportIndex) -> Iterator[Part]:
     yield Part("Declared, per disk", (_declared(index),))
     yield from as_found(index)
+    yield from reported_limits.of_each_disk(index)
     title = "Disk check: fio on each tier's disk before it was used"
     yield Part(title, (table_of_gates(index),))
     yield from _overhead_parts(index)

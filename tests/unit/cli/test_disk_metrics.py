@@ -21,7 +21,7 @@ from orchestrator.keys import shipped_yaml
 from orchestrator.model import Profile, Record
 from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, store
-from orchestrator.tier import Emulated, RealDisks
+from orchestrator.tier import Emulated, NodeDisks, RealDisks
 from tests.campaign_tables import Shape, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.documented import examples
@@ -53,10 +53,11 @@ def stored(
     results: Path,
     *profiles: str,
     disk: Emulated | RealDisks = REAL,
+    count: int = 1,
     tier_facts: Facts | None = None,
 ) -> Path:
-    """A campaign of one run of each tier, as it is stored. tier_facts: what a record says of the
-    disks."""
+    """A campaign of one run of each tier, as it is stored. count: disks that are striped to one.
+    tier_facts: what a record says of the disks."""
     campaign = build_campaign(
         profiles=profiles,
         workloads=("insert",),
@@ -64,13 +65,13 @@ def stored(
         measure_s=300.0,
         shapes=dict.fromkeys([(name, "insert") for name in profiles], BELOW_CAPS),
     )
-    on_disk = tuple(_on(profile, disk) for profile in campaign.plan.profiles)
+    on_disk = tuple(_on(profile, disk, count) for profile in campaign.plan.profiles)
     plan = replace(campaign.plan, profiles=on_disk)
     where = campaign_writing.create(
         results, plan, campaign.fingerprint, 1_750_000_000.0
     )
     for run in campaign.runs:
-        record = replace(run.record, profile=_on(run.record.profile, disk))
+        record = replace(run.record, profile=_on(run.record.profile, disk, count))
         if tier_facts is not None:
             facts = {**record.facts, "tier": tier_facts(record)}
             record = replace(record, facts=facts)
@@ -82,8 +83,8 @@ def stored(
     return where
 
 
-def _on(profile: Profile, disk: Emulated | RealDisks) -> Profile:
-    return replace(profile, tier=replace(profile.tier, disk=disk))
+def _on(profile: Profile, disk: Emulated | RealDisks, count: int) -> Profile:
+    return replace(profile, tier=replace(profile.tier, disk=disk, count=count))
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def of_azure(
         resource = f"Microsoft.Compute/virtualMachines/{machine}"
         metric_id = f"/subscriptions/0/providers/{resource}/providers/x/metrics/{name}"
         metrics.append({"id": metric_id, "name": {"value": name}, "timeseries": series})
-    file = folder.parent / f"{machine}-{len(values)}-{len(luns)}.json"
+    file = folder.parent / f"{machine}-{len(values)}-{'-'.join(luns)}.json"
     file.write_text(json.dumps({"interval": "PT1M", "value": metrics}))
     return file
 
@@ -363,24 +364,29 @@ def test_a_lun_that_is_recorded_is_found_by_itself(tmp_path: Path) -> None:
     assert with_reports(folder) == ["02-ultra-insert-r1"]
 
 
+def of_volumes(folder: Path, *volumes: str) -> Path:
+    """A CSV of volumes, all on one machine whose limit is reached."""
+    lines = [
+        "begin,end,node,device,reads,writes,read_bytes,written_bytes,iops_over_s,"
+        "bandwidth_over_s,machine_iops_over_s,machine_bandwidth_over_s"
+    ]
+    for moment in minutes_of(folder):
+        begin_s = moment.timestamp()
+        place = f"{begin_s:.0f},{begin_s + 60:.0f},i-1"
+        for volume in volumes:
+            lines.append(f"{place},{volume},24000,6000,200000000,50000000,0,0,48,0")
+    file = folder.parent / "volumes.csv"
+    file.write_text("\n".join(lines))
+    return file
+
+
 @pytest.mark.parametrize("tier_facts", [of_rented, of_serial])
 def test_a_volume_that_is_recorded_is_found_by_itself(
     tmp_path: Path, tier_facts: Facts
 ) -> None:
     """On Kubernetes each run rents its own."""
     folder = stored(tmp_path / "results", "premium", "ultra", tier_facts=tier_facts)
-    moments = minutes_of(folder)
-    lines = [
-        "begin,end,node,device,reads,writes,read_bytes,written_bytes,iops_over_s,"
-        "bandwidth_over_s,machine_iops_over_s,machine_bandwidth_over_s"
-    ]
-    for moment in moments:
-        begin_s = moment.timestamp()
-        place = f"{begin_s:.0f},{begin_s + 60:.0f},i-1"
-        lines.append(f"{place},vol-2,24000,6000,200000000,50000000,0,0,48,0")
-        lines.append(f"{place},vol-3,24000,6000,200000000,50000000,0,0,48,0")
-    file = tmp_path / "volumes.csv"
-    file.write_text("\n".join(lines))
+    file = of_volumes(folder, "vol-2", "vol-3")
     assert analyzed(folder, *given(file)) == EXIT_DONE
     assert with_reports(folder) == ["02-ultra-insert-r1"]
 
@@ -404,6 +410,147 @@ def test_of_a_disk_without_a_report_of_limits_nothing_is_kept(
     without = of_azure(folder, AMOUNTS, machine="node-2")
     assert analyzed(folder, *given(with_limits, without)) == EXIT_DONE
     (samples,) = (folder / "disk-metrics").glob("*.parquet")
-    assert set(pd.read_parquet(samples)["node"]) == {NODE}
+    assert set(pd.read_parquet(samples)["node"]) == {f"{NODE}/lun0"}
     warned = " ".join(capfd.readouterr().err.split())
     assert "the files report of no limit of node-2/lun0: ask for the metrics" in warned
+
+
+# ------------------------------------------------------------------ several disks of a node
+
+AT_LIMIT = {**IDLE, "Data Disk IOPS Consumed Percentage": 100.0}
+WITH_LOG = RealDisks(disks={"node-{n}": NodeDisks("/mnt/data{n}", wal="/mnt/log{n}")})
+
+
+def evidence_of(folder: Path) -> Mapping[str, float]:
+    (bottleneck,) = json.loads((folder / "verdict.json").read_text())["bottlenecks"]
+    return dict(bottleneck["evidence"])
+
+
+def given_as_documented(folder: Path, *files: Path) -> int:
+    """The command of docs/SOURCES.md for several disks, with these files."""
+    (command,) = [
+        line
+        for line in "".join(examples("SOURCES.md", "In a campaign", "sh")).splitlines()
+        if ".wal=" in line
+    ]
+    words = command.replace("\\", "").split()
+    named = [word for word in words if "=" in word]
+    disks: list[str] = []
+    for name in named:
+        disks += ["--disk", name]
+    return analyzed(folder, *given(*files), *disks)
+
+
+def test_of_striped_disks_the_one_at_its_limit_holds_back_the_other(
+    tmp_path: Path,
+) -> None:
+    folder = stored(tmp_path / "results", "premium", count=2)
+    idle = of_azure(folder, {**AMOUNTS, **IDLE}, ("0",))
+    full = of_azure(folder, {**AMOUNTS, **AT_LIMIT}, ("1",))
+    machine = of_azure(folder, MACHINE, luns=())
+    assert analyzed(folder, *given(idle, full, machine)) == EXIT_DONE
+    evidence = evidence_of(folder)
+    assert evidence["disk_iops_limit_reached_pct"] == 100
+    # The machine has one limit for both, which is not the sum of two reports.
+    assert evidence["machine_iops_limit_reached_pct"] == 100
+    assert evidence["machine_bandwidth_limit_reached_pct"] == 0
+    rows = [line for line in text_of(folder).splitlines() if "node-1/lun" in line]
+    assert [row.split(" | ")[2:4] for row in rows] == [
+        ["node-1/lun0", "0 %"],
+        ["node-1/lun1", "100 %"],
+    ]
+
+
+def test_a_stripe_of_which_a_disk_is_missing_is_told_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(tmp_path / "results", "premium", count=2)
+    assert analyzed(folder, *given(of_azure(folder, {**AMOUNTS, **IDLE}))) == EXIT_DONE
+    warned = " ".join(capfd.readouterr().err.split())
+    assert "the files have 1 of the 2 disks of premium/node-1" in warned
+
+
+def test_the_disks_of_data_and_log_are_named_as_documented(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "results", "premium", disk=WITH_LOG)
+    data = of_azure(folder, {**AMOUNTS, **IDLE}, ("0", "1"))
+    log = of_azure(folder, {**AMOUNTS, **AT_LIMIT}, ("2",))
+    assert given_as_documented(folder, data, log) == EXIT_DONE
+    evidence = evidence_of(folder)
+    assert evidence["disk_iops_limit_reached_pct"] == 0
+    assert evidence["wal_iops_limit_reached_pct"] == 100
+    text = text_of(folder)
+    assert (
+        "The WAL's own disk of node-1 was at a limit, as its provider reports" in text
+    )
+    assert (
+        "By its provider's report demand on the WAL's own disk was above its IOPS for 100 % of "
+        "the time." in text
+    )
+    assert "node-1.wal/lun2" in text
+
+
+def test_which_of_two_disks_is_the_log_s_is_not_guessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(tmp_path / "results", "premium", disk=WITH_LOG)
+    file = of_azure(folder, {**AMOUNTS, **IDLE})
+    assert analyzed(folder, *given(file)) == EXIT_USAGE
+    assert "premium/node-1 may be node-1/lun0" in capsys.readouterr().err
+
+
+def test_a_log_s_disk_that_no_node_has_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = of_azure(folder, {**AMOUNTS, **IDLE})
+    assert analyzed(folder, *given(file), "--disk", "node-1.wal=lun0") == EXIT_USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "premium/node-1 has no disk of its own for the WAL" in said
+
+
+def of_claims(record: Record) -> Mapping[str, Any]:
+    """As Kubernetes' claims of a node's data and log are recorded."""
+    return {
+        "disks": {
+            "data": {"used_by": [NODE], "made_of": "vol-2"},
+            "log": {"used_by": [f"{NODE}.wal"], "made_of": "vol-3"},
+        }
+    }
+
+
+def of_paths(record: Record) -> Mapping[str, Any]:
+    """As paths of a node are recorded, of which one is an array."""
+    return {
+        "disks": {
+            "/mnt/data1": {"used_by": [NODE], "made_of": "raid0 of nvme1n1, nvme2n1"},
+            "/mnt/log1": {"used_by": [f"{NODE}'s WAL"]},
+        },
+        "cloud": {
+            "disks": {
+                "/mnt/data1": {
+                    "nvme1n1": {"volume": "vol1"},
+                    "nvme2n1": {"volume": "vol2"},
+                },
+                "/mnt/log1": {"nvme3n1": {"volume": "vol3"}},
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("tier_facts", "series"),
+    [
+        (of_claims, {"node-1/vol-2", "node-1.wal/vol-3"}),
+        (of_paths, {"node-1/vol-1", "node-1/vol-2", "node-1.wal/vol-3"}),
+    ],
+)
+def test_recorded_disks_of_data_and_log_are_found_by_themselves(
+    tmp_path: Path, tier_facts: Facts, series: set[str]
+) -> None:
+    folder = stored(
+        tmp_path / "results", "premium", disk=WITH_LOG, tier_facts=tier_facts
+    )
+    assert analyzed(folder, *given(of_volumes(folder, "vol-1", "vol-2", "vol-3"))) == (
+        EXIT_DONE
+    )
+    (samples,) = (folder / "disk-metrics").glob("*.parquet")
+    assert set(pd.read_parquet(samples)["node"]) == series

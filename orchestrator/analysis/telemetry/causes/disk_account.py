@@ -24,7 +24,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
 def remark(values: Evidence, cause: facts.BottleneckCause) -> str:
     """What the disk counted, and whether that agrees with the rates of seconds; or empty."""
     if values.caps.held_back_pct is None:
-        return _of_reported(values)
+        return _of_reported(values) + _of_log(values)
     return _of_emulated(values, values.caps.held_back_pct, cause)
 
 
@@ -74,6 +74,22 @@ def _of_reported(values: Evidence) -> str:
     if signs.nearest_cap(values) < CAP_PCT or None in shares_pct:
         return ""
     return _not_exceeded(values, most_pct)
+
+
+def _of_log(values: Evidence) -> str:
+    """What a provider reports of the WAL's own disk, of each limit that held I/Os back."""
+    limits: list[str] = []
+    for cap in CAPS:
+        share_pct = values.report.of_wal_pct(cap)
+        if share_pct is not None and share_pct >= cap_binding.HELD_BACK_PCT:
+            share = percent(min(share_pct, 100.0))
+            limits.append(f"{_TITLES[cap]} for {share}")
+    if not limits:
+        return ""
+    return (
+        f" By its provider's report demand on the WAL's own disk was above its "
+        f"{' and '.join(limits)} of the time."
+    )
 
 
 def _exceeded(values: Evidence) -> str:

@@ -5,7 +5,10 @@ were not seen; where they were, `cause_by_sessions` names the cause, and its sen
 """
 
 from orchestrator.analysis.telemetry.causes import signs
-from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
+from orchestrator.analysis.telemetry.causes.cap_causes import (
+    CAP_PCT,
+    HALF_THE_TIME_PCT,
+)
 from orchestrator.analysis.telemetry.causes.cause import Cause, Rule
 from orchestrator.analysis.telemetry.causes.outside_causes import (
     ALONE_FROM,
@@ -135,13 +138,31 @@ def latency_bound(values: Evidence, node: str) -> Cause:
 
 
 def _wal_disk_is_at_cap(values: Evidence) -> bool:
+    return _cpu_is_free(values) and (_uses_cap_of_wal(values) or _reports_wal(values))
+
+
+def _uses_cap_of_wal(values: Evidence) -> bool:
     most_pct = largest(
         values.caps.wal_iops_of_cap_pct, values.caps.wal_bandwidth_of_cap_pct
     )
-    return _cpu_is_free(values) and most_pct >= CAP_PCT
+    return most_pct >= CAP_PCT
+
+
+def _reports_wal(values: Evidence) -> bool:
+    """Whether a provider reports that a limit of it was reached in the median second."""
+    most_pct = largest(
+        values.report.wal_iops_limit_reached_pct,
+        values.report.wal_bandwidth_limit_reached_pct,
+    )
+    return most_pct >= HALF_THE_TIME_PCT
 
 
 def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
+    bigger = "A larger disk for the WAL would help."
+    if not _uses_cap_of_wal(values):
+        # Which limit it was stands in the remark on what is reported.
+        text = f"The WAL's own disk of {node} was at a limit, as its provider reports."
+        return Cause("wal_disk_bound", f"{text} {bigger}")
     used = sampled_shares(
         [
             ("IOPS", values.caps.wal_iops_of_cap_pct),
@@ -150,7 +171,7 @@ def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
     )
     text = (
         f"The WAL's own disk of {node} was at its cap ({' and '.join(used)} of its tier's). "
-        "A larger disk for the WAL would help."
+        f"{bigger}"
     )
     return Cause("wal_disk_bound", text)
 

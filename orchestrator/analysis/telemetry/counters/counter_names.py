@@ -12,8 +12,8 @@ Names of counters end in `_total`; gauges do not. Collectors write
   these took in all, both as its server counts; the same with `wal_` before them
 - per database node whose device is an EBS volume: for how long demand was above a limit of the
   volume, or of its machine (`instance`)
-- per database node of which a provider's metrics were given afterwards: the seconds of whole
-  minutes in which a limit of its disk or of its machine was reached
+- per disk of which a provider's metrics were given afterwards (`reported_disks`): the seconds of
+  whole minutes in which a limit of it or of its machine was reached
 - per node of role "host": its CPU and its pressure (pressure_{cpu,io,memory}_some_seconds_total);
   gauge busiest_core_pct
 - per node of YugabyteDB, summed over its tablets: what `yugabyte/counters.py` reads."""

@@ -3,11 +3,11 @@
 All rates are per second; a rate is None if a counter of it was not sampled. What waits or
 computes has seconds a second: 2.0 stands for two I/Os in flight, or two cores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters import counter_names, reported_disks
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
 
 
@@ -83,14 +83,87 @@ class LimitShares:
     machine_bandwidth_pct: float | None
 
 
+_NOTHING_KNOWN = LimitShares(None, None, None, None)
+
+
 def exceeded_shares(growth: Growth, node: str) -> LimitShares:
     """By an EBS volume's count; the machine is its instance."""
     return _limit_shares(growth, node, counter_names.EXCEEDED)
 
 
-def reached_shares(growth: Growth, node: str) -> LimitShares:
-    """By what a provider reports of minutes."""
-    return _limit_shares(growth, node, counter_names.LIMIT_REACHED)
+@dataclass(frozen=True)
+class ReachedShares:
+    """By what a provider reports of minutes: each disk of a node's data, and of its log alone, by
+    the disk's name."""
+
+    data_disks: Mapping[str, LimitShares]
+    log_disks: Mapping[str, LimitShares]
+
+    @property
+    def data(self) -> LimitShares:
+        return _together(self.data_disks.values())
+
+    @property
+    def log(self) -> LimitShares:
+        return _together(self.log_disks.values())
+
+    @property
+    def machine(self) -> LimitShares:
+        """The machine has one limit of each kind for all disks of the node."""
+        disks = [*self.data_disks.values(), *self.log_disks.values()]
+        return _together(disks)
+
+
+def reached_shares(growth: Growth, node: str) -> ReachedShares:
+    data = _shares_at(growth, reported_disks.place(node, of_log=False))
+    log = _shares_at(growth, reported_disks.place(node, of_log=True))
+    # An earlier program kept one disk a node, under the node's name.
+    of_node = _limit_shares(growth, node, counter_names.LIMIT_REACHED)
+    if of_node != _NOTHING_KNOWN:
+        data[node] = of_node
+    return ReachedShares(data, log)
+
+
+def _shares_at(growth: Growth, place: str) -> dict[str, LimitShares]:
+    shares: dict[str, LimitShares] = {}
+    for disk, series in reported_disks.disks_at(place, growth.nodes).items():
+        shares[disk] = _limit_shares(growth, series, counter_names.LIMIT_REACHED)
+    return shares
+
+
+def _together(disks: Iterable[LimitShares]) -> LimitShares:
+    """Disks that are striped wait for the one that is held back most; one that is not known may be
+    that. Whoever reports of their machine reports of all of them."""
+    iops_pct: list[float | None] = []
+    bandwidth_pct: list[float | None] = []
+    machine_iops_pct: list[float | None] = []
+    machine_bandwidth_pct: list[float | None] = []
+    for disk in disks:
+        iops_pct.append(disk.disk_iops_pct)
+        bandwidth_pct.append(disk.disk_bandwidth_pct)
+        machine_iops_pct.append(disk.machine_iops_pct)
+        machine_bandwidth_pct.append(disk.machine_bandwidth_pct)
+    return LimitShares(
+        disk_iops_pct=_highest_if_all(iops_pct),
+        disk_bandwidth_pct=_highest_if_all(bandwidth_pct),
+        machine_iops_pct=_highest(machine_iops_pct),
+        machine_bandwidth_pct=_highest(machine_bandwidth_pct),
+    )
+
+
+def _highest(shares_pct: Sequence[float | None]) -> float | None:
+    highest_pct: float | None = None
+    for share_pct in shares_pct:
+        if share_pct is not None:
+            highest_pct = max(share_pct, highest_pct or 0.0)
+    return highest_pct
+
+
+def _highest_if_all(shares_pct: Sequence[float | None]) -> float | None:
+    """The highest; None unless all of them are known."""
+    if None in shares_pct:
+        return None
+    return _highest(shares_pct)
 
 
 def _limit_shares(growth: Growth, node: str, counters: Sequence[str]) -> LimitShares:

@@ -54,6 +54,14 @@ class Growth:
         # No mean of rates, which uneven sampling would bend.
         return math.fsum(steps.per_s[lies_within] * step_s) / sampled_s
 
+    @property
+    def nodes(self) -> set[str]:
+        """What samples of at least one counter are of."""
+        nodes: set[str] = set()
+        for node, _metric in self._per_s:
+            nodes.add(node)
+        return nodes
+
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""
         total = 0.0

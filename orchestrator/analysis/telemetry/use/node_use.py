@@ -73,7 +73,7 @@ class _NodeUse:
 
     disk: rates.DiskRates
     exceeded: rates.LimitShares
-    reached: rates.LimitShares
+    reached: rates.ReachedShares
     disk_busy_pct: float | None
     idle_disk_latency_s: float | None
     caps: CapUse
@@ -130,12 +130,16 @@ class _NodeUse:
         )
 
     def _provider_report(self) -> ProviderReport:
-        reached = self.reached
+        data = self.reached.data
+        log = self.reached.log
+        machine = self.reached.machine
         return ProviderReport(
-            disk_iops_limit_reached_pct=reached.disk_iops_pct,
-            disk_bandwidth_limit_reached_pct=reached.disk_bandwidth_pct,
-            machine_iops_limit_reached_pct=reached.machine_iops_pct,
-            machine_bandwidth_limit_reached_pct=reached.machine_bandwidth_pct,
+            disk_iops_limit_reached_pct=data.disk_iops_pct,
+            disk_bandwidth_limit_reached_pct=data.disk_bandwidth_pct,
+            wal_iops_limit_reached_pct=log.disk_iops_pct,
+            wal_bandwidth_limit_reached_pct=log.disk_bandwidth_pct,
+            machine_iops_limit_reached_pct=machine.machine_iops_pct,
+            machine_bandwidth_limit_reached_pct=machine.machine_bandwidth_pct,
         )
 
     def _traffic(self) -> TrafficCount:

@@ -117,10 +117,15 @@ class VolumeCount:
 @dataclass(frozen=True)
 class ProviderReport:
     """What a provider reports of minutes: share of time in minutes in which a limit of the disk or
-    of its machine was reached. `node_use` makes it of `rates.LimitShares`."""
+    of its machine was reached. `node_use` makes it of `rates.ReachedShares`."""
 
+    # Of disks that are striped to one: of that which was at its limit for longest.
     disk_iops_limit_reached_pct: float | None = None
     disk_bandwidth_limit_reached_pct: float | None = None
+    # The WAL's own disk.
+    wal_iops_limit_reached_pct: float | None = None
+    wal_bandwidth_limit_reached_pct: float | None = None
+    # One machine for all disks of a node.
     machine_iops_limit_reached_pct: float | None = None
     machine_bandwidth_limit_reached_pct: float | None = None
 
@@ -128,6 +133,11 @@ class ProviderReport:
         if cap == "iops":
             return self.disk_iops_limit_reached_pct
         return self.disk_bandwidth_limit_reached_pct
+
+    def of_wal_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.wal_iops_limit_reached_pct
+        return self.wal_bandwidth_limit_reached_pct
 
     def of_machine_pct(self, cap: CapName) -> float | None:
         if cap == "iops":
