@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FOLDER = "disk-metrics"
 _GIVEN = "given"
 _ARRIVING = "given.new"
-# Begins the name of one that is kept already.
+# The number before the name of a file that is kept already.
 _NUMBER = re.compile(r"^\d\d-")
 
 
@@ -27,8 +27,11 @@ def of_run(campaign: Path, slug: str) -> Path:
 def save(
     campaign: Path, sources: Sequence[Path], samples: Mapping[str, "pd.DataFrame"]
 ) -> None:
-    """Keeps files, each under a number, and samples by runs' slugs, over what was kept before.
-    NotWrittenError."""
+    """Keeps the files that were given, and what they report of each run, in place of what was kept
+    before.
+
+    `samples`: slug of a run → its samples. NotWrittenError if they cannot be written.
+    """
     from orchestrator.system import parquet
 
     folder = files.make_folder(campaign, _FOLDER)
@@ -41,8 +44,9 @@ def save(
 
 
 def _keep_given(folder: Path, sources: Sequence[Path]) -> None:
-    """Copies first, because those that are kept already may be given again."""
-    # A program that was killed may have left some.
+    """Keeps files, each under a number, in place of those that are kept."""
+    # They are copied to a folder beside it, because those that are kept may be given again. A
+    # program that was killed may have left that folder.
     shutil.rmtree(folder / _ARRIVING, ignore_errors=True)
     arriving = files.make_folder(folder, _ARRIVING)
     for number, source in enumerate(sources, 1):

@@ -45,8 +45,8 @@ def _date(value: object) -> date:
 
 def newest_long_term() -> ReleaseSeries:
     """The series that a new cluster is best started with."""
-    supported = [row for row in series() if row.support == LONG_TERM]
-    return supported[-1]
+    long_term = [row for row in series() if row.support == LONG_TERM]
+    return long_term[-1]
 
 
 def end_of_support(release: str, today: date) -> str:

@@ -17,9 +17,8 @@ from orchestrator.analysis.statistics.stats import (
 )
 
 MAX_REPETITIONS = 50
-LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
-# Share of campaigns in which the range of the spread has the true one.
-_SPREAD_HOLDS = 0.8
+LEAST_FOR_A_RANGE = 3  # fewer repetitions do not tell how far their values spread
+_SPREAD_CONFIDENCE = 0.8  # of the range in which the true spread is expected
 
 
 def repetitions_to_reach(
@@ -28,16 +27,21 @@ def repetitions_to_reach(
     half_width: float,
     confidence: float = CONFIDENCE,
 ) -> int | None:
-    """Blocks with which the interval's half width, of logarithms, would be `half_width`, if the
-    noise seen so far is the true noise. None above 50, or with fewer than two blocks."""
+    """How many repetitions make the interval of a change as narrow as `half_width`.
+
+    `half_width`: half of the interval's length, as a logarithm of the ratio. The noise seen so far
+    is taken for the true noise. None if more than `MAX_REPETITIONS` are needed, or if fewer than
+    two were made.
+    """
     if len(baseline) < 2 or half_width <= 0:
         return None
-    spread = spread_of_logs(changes_by_block(baseline, contender), FLOOR_OF_CHANGES)
+    changes = changes_by_block(baseline, contender)
+    spread = spread_of_logs(changes, FLOOR_OF_CHANGES)
 
-    def same(_: int) -> float:
+    def constant_confidence(_repetitions: int) -> float:
         return confidence
 
-    return _repetitions_at(spread, half_width, same)
+    return _repetitions_at(spread, half_width, constant_confidence)
 
 
 @dataclass(frozen=True)
@@ -51,30 +55,33 @@ class RepetitionsRange:
 def repetitions_range(
     ratio: Ratio, count: int, half_width: float, confidence_of: Callable[[int], float]
 ) -> RepetitionsRange:
-    """Values with which the half width of an interval would be `half_width`, by the interval that
-    the standard deviation has from the `count` values of a ratio. `confidence_of`: that of the
-    interval after so many. ValueError with fewer than `LEAST_FOR_A_RANGE`."""
+    """As `repetitions_to_reach`, for the least and the most that the true noise may be.
+
+    `ratio`: what was measured in `count` repetitions. `confidence_of`: repetitions → confidence of
+    the interval after so many. ValueError with fewer than `LEAST_FOR_A_RANGE`.
+    """
     if count < LEAST_FOR_A_RANGE or ratio.error is None:
         raise ValueError(f"{count} values tell no range")
     freedom = ratio.freedom
     spread = ratio.error * math.sqrt(count)
     # The variance of normal values over the true one is chi-square by its degrees of freedom.
-    tail = (1 - _SPREAD_HOLDS) / 2
-    largest = distributions.chi_square_quantile(freedom, tail)
-    least = distributions.chi_square_quantile(freedom, 1 - tail)
-    low = spread * math.sqrt(freedom / largest)
-    high = spread * math.sqrt(freedom / least)
+    tail = (1 - _SPREAD_CONFIDENCE) / 2
+    largest_chi_square = distributions.chi_square_quantile(freedom, tail)
+    least_chi_square = distributions.chi_square_quantile(freedom, 1 - tail)
+    least_spread = spread * math.sqrt(freedom / largest_chi_square)
+    largest_spread = spread * math.sqrt(freedom / least_chi_square)
     return RepetitionsRange(
-        least=_repetitions_at(low, half_width, confidence_of),
-        most=_repetitions_at(high, half_width, confidence_of),
+        least=_repetitions_at(least_spread, half_width, confidence_of),
+        most=_repetitions_at(largest_spread, half_width, confidence_of),
     )
 
 
 def _repetitions_at(
     spread: float, half_width: float, confidence_of: Callable[[int], float]
 ) -> int | None:
-    for n in range(2, MAX_REPETITIONS + 1):
-        quantile = t_quantile(0.5 + confidence_of(n) / 2, n - 1)
-        if quantile * spread / math.sqrt(n) <= half_width:
-            return n
+    for repetitions in range(2, MAX_REPETITIONS + 1):
+        probability = 0.5 + confidence_of(repetitions) / 2
+        quantile = t_quantile(probability, repetitions - 1)
+        if quantile * spread / math.sqrt(repetitions) <= half_width:
+            return repetitions
     return None

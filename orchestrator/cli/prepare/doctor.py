@@ -145,9 +145,12 @@ def examine(
 def _generator_findings(engine: powers.Platform) -> Iterator[Finding]:
     """Findings on load generators whose programs are not in our images."""
     for name, owned in load_generators.entries().items():
-        if owned.entry.whereabouts:
-            say = ObjectPlace(owned.entry.whereabouts, owned.origin).imported()
-            yield Finding(f"load generator {name}", True, say(engine))
+        if not owned.entry.whereabouts:
+            continue
+        place = ObjectPlace(owned.entry.whereabouts, owned.origin)
+        describe_whereabouts = place.imported()
+        text = describe_whereabouts(engine)
+        yield Finding(f"load generator {name}", True, text)
 
 
 def _machine_findings(app: App) -> Iterator[Finding]:

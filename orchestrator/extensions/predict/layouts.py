@@ -43,8 +43,9 @@ def with_log_disks(
     """Predictions of layouts with a disk for the log that may meet the SLO, and that cost less than
     the cheapest that likely does.
 
-    alone: what is predicted without such a disk, with the chance: of each of data_rows, or of the
-    same disk on a cheaper machine that lets as much through. predict: of a tier with `wal`.
+    `alone`: what is predicted without such a disk, with its chance. It has each of `data_rows`, or
+    the same disk on a cheaper machine that lets as much through. `predict`: predicts a tier with
+    `wal`.
     """
     search = _LogSearch(data_rows, alone, log_rows, predict)
     for row in sorted(data_rows, key=by_price):
@@ -62,7 +63,7 @@ class _LogSearch:
         predict: Predict,
     ) -> None:
         self._alone = alone
-        self._useful_logs = undominated(log_rows)
+        self._useful_log_rows = undominated(log_rows)
         self._predict = predict
         # Currency → what the cheapest row that likely meets the SLO costs.
         self._ceilings: dict[str, float] = {}
@@ -76,28 +77,40 @@ class _LogSearch:
         """The layouts of one disk on its machine that are worth naming."""
         if not row.has_latencies or self._is_alike_for_less(row):
             return
-        logs = [log for log in self._useful_logs if may_stand_beside(row, log)]
-        chance_alone = self._chance_alone(row)
+        log_rows: list[Row] = []
+        for log_row in self._useful_log_rows:
+            if may_stand_beside(row, log_row):
+                log_rows.append(log_row)
         # A log's disk only adds to the price of what is likely enough alone.
-        if not logs or chance_alone >= LIKELY or not self._is_cheaper(row, logs[0]):
+        chance_alone = self._chance_alone(row)
+        if not log_rows or chance_alone >= LIKELY:
             return
-        ideal = self._predict(_with_ideal_log(row, logs[0]), row.machine)
+        cheapest_log_row = log_rows[0]
+        if not self._is_cheaper(row, cheapest_log_row):
+            return
+        ideal = self._predict(_with_ideal_log(row, cheapest_log_row), row.machine)
         if ideal.limit != "vm_cap":
             self._unhindered.append(row)
         if _chance(ideal) < POSSIBLE:
             return
+        yield from self._with_each_log(row, log_rows, chance_alone)
+
+    def _with_each_log(
+        self, row: Row, log_rows: Sequence[Row], chance_alone: float
+    ) -> Iterator[Prediction]:
+        """From the cheapest log's disk on: those that raise the chance, until one is likely."""
         best_chance = chance_alone
-        for log in logs:
-            if not self._is_cheaper(row, log):
-                break
-            prediction = self._predict(_with_log(row, log), row.machine)
+        for log_row in log_rows:
+            if not self._is_cheaper(row, log_row):
+                return
+            prediction = self._predict(_with_log(row, log_row), row.machine)
             chance = _chance(prediction)
             if chance >= max(POSSIBLE, best_chance + WORTH_A_LINE):
                 best_chance = chance
                 yield prediction
             if chance >= LIKELY:
-                self._lower_ceiling(row.price.currency, _price_of_both(row, log))
-                break
+                self._lower_ceiling(row.price.currency, _price_of_both(row, log_row))
+                return
 
     def _is_alike_for_less(self, row: Row) -> bool:
         """Whether the same disk was tried on a cheaper machine, which did not hold it back."""
@@ -117,28 +130,29 @@ class _LogSearch:
                 chances.append(_chance(prediction))
         return max(chances)
 
-    def _is_cheaper(self, row: Row, log: Row) -> bool:
+    def _is_cheaper(self, row: Row, log_row: Row) -> bool:
+        """Whether both disks cost less than the cheapest that likely meets the SLO."""
         ceiling = self._ceilings.get(row.price.currency)
-        return ceiling is None or _price_of_both(row, log) < ceiling
+        return ceiling is None or _price_of_both(row, log_row) < ceiling
 
     def _lower_ceiling(self, currency: str, monthly: float) -> None:
         self._ceilings[currency] = min(monthly, self._ceilings.get(currency, monthly))
 
 
-def _price_of_both(row: Row, log: Row) -> float:
+def _price_of_both(row: Row, log_row: Row) -> float:
     """The price of two disks on one machine."""
-    return row.monthly + log.price.monthly
+    return row.monthly + log_row.price.monthly
 
 
-def _with_log(row: Row, log: Row) -> Tier:
-    name = f"{row.name}{LOG_DISK_SIGN}{log.name}"
-    return replace(row.tier, name=name, wal=log.tier)
+def _with_log(row: Row, log_row: Row) -> Tier:
+    name = f"{row.name}{LOG_DISK_SIGN}{log_row.name}"
+    return replace(row.tier, name=name, wal=log_row.tier)
 
 
-def _with_ideal_log(row: Row, log: Row) -> Tier:
+def _with_ideal_log(row: Row, log_row: Row) -> Tier:
     """The layout with a log's disk that never waits: no real one could do more."""
     latency = Latencies(read_s=_IDEAL_LATENCY_S, write_s=_IDEAL_LATENCY_S)
-    ideal = replace(log.tier, limits=Limits(), latency=latency)
+    ideal = replace(log_row.tier, limits=Limits(), latency=latency)
     return replace(row.tier, name=row.name, wal=ideal)
 
 

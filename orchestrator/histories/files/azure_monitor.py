@@ -151,36 +151,41 @@ def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
-    """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
-    virtualMachineScaleSets/db, of whose machines one may be named behind."""
+def _place(disk: str, metric_id: str, dimensions: Any) -> DiskPlace:
+    """The disk and the node that a series is of. FormError if it is of several.
+
+    `disk`: `data`, `os`, `temp`, `composite` or one of our own words. `metric_id`:
+    `.../providers/Microsoft.Compute/virtualMachines/db-1/providers/...`, or the same with
+    `virtualMachineScaleSets/db`, behind which one machine of the set may be named.
+    `dimensions`: by which the series was told apart, such as VMName and LUN.
+    """
     values = {}
     for dimension in dimensions:
         values[dimension["name"]["value"].lower()] = dimension["value"]
-    _, kind, *names = metric.split("/providers/")[1].split("/")
+    resource = metric_id.split("/providers/")[1]
+    _, kind, *names = resource.split("/")
     node = values.get("vmname", "_".join(names[::2]))
     if disk == FLEXIBLE_SERVER_STORAGE:
         return DiskPlace(node, disk)
     if disk == "composite":
         return DiskPlace(node, node)
-    # A metric without its dimensions is of all disks of a machine, or all machines of a set.
-    is_any_of_set = len(names) == 1 and "sets" in kind.lower()
-    has_number = disk not in ("os", "temp", MACHINE)
-    _check_apart(node, values, is_any_of_set, has_number)
-    if has_number:
+    names_whole_set = len(names) == 1 and "sets" in kind.lower()
+    is_data_disk = disk not in ("os", "temp", MACHINE)
+    needed: list[str] = []
+    if names_whole_set:
+        needed.append("VMName")
+    if is_data_disk:
+        needed.append("LUN")
+    _require_dimensions(needed, values, node)
+    if is_data_disk:
         return DiskPlace(node, f"lun{values['lun']}")
     return DiskPlace(node, disk)
 
 
-def _check_apart(
-    node: str, values: Mapping[str, str], is_any_of_set: bool, has_number: bool
+def _require_dimensions(
+    needed: Sequence[str], values: Mapping[str, str], node: str
 ) -> None:
-    """FormError if several machines or disks are one."""
-    needed = []
-    if is_any_of_set:
-        needed.append("VMName")
-    if has_number:
-        needed.append("LUN")
+    """FormError without one of them: a series is of all disks, or of all machines of a set then."""
     if all(name.lower() in values for name in needed):
         return
     asked = " and ".join(f"{name} eq '*'" for name in needed)

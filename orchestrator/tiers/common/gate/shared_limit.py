@@ -76,7 +76,7 @@ def of_machine(
 
 
 def _checks(
-    together: Limits,
+    shared: Limits,
     checked: Sequence[Checked],
     world: powers.World,
     start: fio_jobs.StartFioOnTwo,
@@ -88,7 +88,7 @@ def _checks(
         for reads in _SIZES:
             world.progress.step(f"disk check of {first.tier.name}: 2 disks at once")
             per_s = _reads_per_s(reads, first.tier, second.tier, fio)
-            yield _check(together, checked, reads, per_s)
+            yield _check(shared, checked, reads, per_s)
 
 
 def _reads_per_s(
@@ -96,35 +96,33 @@ def _reads_per_s(
 ) -> float:
     """How many of these reads both disks take a second together."""
     # As deep as its own cap needs: both ask for more together than their shared limit lets.
+    first_depth = expected.depth(first, reads.block_bytes)
+    second_depth = expected.depth(second, reads.block_bytes)
     settings = {
         **_SETTINGS,
-        **fio_jobs.random_reads(
-            expected.depth(first, reads.block_bytes), reads.block_bytes
-        ),
-        "IODEPTH_2": str(expected.depth(second, reads.block_bytes)),
+        **fio_jobs.random_reads(first_depth, reads.block_bytes),
+        "IODEPTH_2": str(second_depth),
     }
     jobs = fio.run("together", settings)
     return sum(fio_jobs.bytes_per_s(job) for job in jobs) / reads.block_bytes
 
 
 def _check(
-    together: Limits, checked: Sequence[Checked], reads: _Reads, per_s: float
+    shared: Limits, checked: Sequence[Checked], reads: _Reads, per_s: float
 ) -> GateCheck:
     """What the disks reached together, held against their shared limit, if their own let them."""
     first = checked[0].tier
     # A large I/O counts as several towards the shared limit too, in the disks' own unit.
-    as_one = replace(together, io_unit_bytes=first.limits.io_unit_bytes)
-    cap_per_s = expected.cap_per_s(replace(first, limits=as_one), reads.block_bytes)
+    shared = replace(shared, io_unit_bytes=first.limits.io_unit_bytes)
+    tier_of_all = replace(first, limits=shared)
+    cap_per_s = expected.cap_per_s(tier_of_all, reads.block_bytes)
     declared = None
     if cap_per_s is not None:
         declared = reads.in_unit(cap_per_s)
+    title = f"{reads.title}, {len(checked)} disks at once"
+    reached = reads.in_unit(per_s)
     check = expected.judged(
-        reads.quantity,
-        f"{reads.title}, {len(checked)} disks at once",
-        reads.unit,
-        declared,
-        reads.in_unit(per_s),
-        _TOLERANCE_PCT,
+        reads.quantity, title, reads.unit, declared, reached, _TOLERANCE_PCT
     )
     # Two slow disks may not reach what a hundred share. Then the sum says nothing of the limit.
     if cap_per_s and _alone_per_s(checked, reads) < cap_per_s:
