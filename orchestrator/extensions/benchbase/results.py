@@ -76,9 +76,9 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 def _with_outcomes(
     rows: pd.DataFrame, attempts: pd.DataFrame, histograms: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    placed = attempts.assign(row=_place(rows, attempts))
+    placed = attempts.assign(row=_rows_of_attempts(rows, attempts))
     outside = placed["row"] < 0
-    unplaced = int((outside & _during(attempts, rows)).sum())
+    unplaced = int((outside & _must_have_a_row(attempts, rows)).sum())
     few_unplaced = unplaced <= _MAX_UNPLACED_SHARE * len(attempts)
     outcomes_known = few_unplaced and _agree(attempts, histograms)
     facts = {
@@ -89,7 +89,7 @@ def _with_outcomes(
     certain = placed[:0]
     if outcomes_known:
         certain = placed[~outside]
-    return _settle(rows, certain), facts
+    return _with_results(rows, certain), facts
 
 
 def _agree(attempts: pd.DataFrame, histograms: Mapping[str, Any]) -> bool:
@@ -97,22 +97,23 @@ def _agree(attempts: pd.DataFrame, histograms: Mapping[str, Any]) -> bool:
     if not histograms:
         return False
     logged = Counter(zip(attempts["kind"], attempts["type"], strict=True))
-    return dict(logged) == _tally(histograms)
+    return dict(logged) == _uncommitted_by_histograms(histograms)
 
 
 # ------------------------------------------------------------------ files
 
 
 def _only(out: Path, ending: str) -> Path:
-    files = sorted(out.glob(f"*.{ending}"))
-    if len(files) == 1:
-        return files[0]
+    """The one file of this ending. LoadError if there is none, or if there are several."""
+    found = sorted(out.glob(f"*.{ending}"))
+    if len(found) == 1:
+        return found[0]
     advice = "look at benchbase.out there: it says why BenchBase wrote none"
-    if files:
+    if found:
         advice = (
             "the folder holds the results of several executions: read them one by one"
         )
-    raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
+    raise LoadError(f"{out} holds {len(found)} files *.{ending}, not one", advice)
 
 
 def summary(out: Path) -> dict[str, Any]:
@@ -238,11 +239,11 @@ def _lost_connection(line: str) -> LoadError:
 # ------------------------------------------------------------------ which row an attempt belongs to
 
 
-def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
+def _rows_of_attempts(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     """Returns the row of each attempt; −1 if its transaction was outside the measured window."""
     # Twice, because a transaction ends just after its last attempt. So the first pass measures how
     # far the clocks are apart, and the second one corrects that.
-    placed = _place_within(_CLOCKS_APART_S, rows, attempts)
+    placed = _rows_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
     ends_of_rows_s = (rows["start_s"] + rows["latency_s"]).to_numpy()
     end_s = ends_of_rows_s[placed[ends]]
@@ -251,51 +252,55 @@ def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     if not near.any():
         return placed
     moved = attempts.assign(time_s=attempts["time_s"] + np.median(apart_s[near]))
-    return _place_within(_STAMPS_APART_S, rows, moved)
+    return _rows_within(_STAMPS_APART_S, rows, moved)
 
 
-def _place_within(
+def _rows_within(
     tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 ) -> np.ndarray:
-    row_terminals = rows["terminal"].to_numpy()
-    terminals = attempts["terminal"].to_numpy()
+    """As `_rows_of_attempts`, for clocks that are at most `tolerance_s` apart."""
+    terminals_of_rows = rows["terminal"].to_numpy()
+    terminals_of_attempts = attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
-    for terminal in np.intersect1d(terminals, row_terminals):
-        rows_there = np.flatnonzero(row_terminals == terminal)
-        there = np.flatnonzero(terminals == terminal)
-        places = _place_in_order(
-            tolerance_s, rows.iloc[rows_there], attempts.iloc[there]
+    for terminal in np.intersect1d(terminals_of_attempts, terminals_of_rows):
+        row_numbers = np.flatnonzero(terminals_of_rows == terminal)
+        attempt_numbers = np.flatnonzero(terminals_of_attempts == terminal)
+        places = _rows_in_order(
+            tolerance_s, rows.iloc[row_numbers], attempts.iloc[attempt_numbers]
         )
-        placed[there] = np.where(places < 0, -1, rows_there[places])
+        placed[attempt_numbers] = np.where(places < 0, -1, row_numbers[places])
     return placed
 
 
-def _place_in_order(
+def _rows_in_order(
     tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 ) -> np.ndarray:
     """Places the attempts of one terminal, whose transactions do not overlap, in their order."""
     spans = _Spans(rows, tolerance_s)
     placed: list[int] = []
-    latest = -1
-    repeats = ""  # the type whose transaction may go on
-    columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
-    for time_s, kind, number, last in zip(*columns, strict=True):
-        before = -1
+    latest_row = -1
+    unfinished_type = ""  # of the transaction that may go on
+    columns = attempts[["time_s", "type", "number", "last"]]
+    for time_s, kind, number, last in columns.itertuples(index=False):
+        row_before = -1
         if placed:
-            before = placed[-1]
-        covered = before >= 0 and spans.has_begun_before_end_of(latest, time_s)
+            row_before = placed[-1]
+        is_covered = row_before >= 0 and spans.has_begun_before_end_of(
+            latest_row, time_s
+        )
         # Each transaction has one row. An attempt that begins one belongs to the first row of its
         # type that covers its time, after the row used last. The following attempts belong to the
         # same row. Times alone would be ambiguous at a row's boundary.
-        if number > 0 or (number < 0 and kind == repeats and covered):
-            row = before
+        goes_on = number < 0 and kind == unfinished_type and is_covered
+        if number > 0 or goes_on:
+            row = row_before
         else:
-            row = spans.first_after(latest, time_s, kind)
-            latest = max(latest, row)
+            row = spans.first_after(latest_row, time_s, kind)
+            latest_row = max(latest_row, row)
         placed.append(row)
-        repeats = kind
+        unfinished_type = kind
         if last:
-            repeats = ""
+            unfinished_type = ""
     return np.array(placed)
 
 
@@ -322,7 +327,7 @@ class _Spans:
         return -1
 
 
-def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
+def _with_results(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     """Adds outcome, retries and the last error's SQLSTATE to `rows`."""
     row = attempts["row"].to_numpy()
     kind = attempts["kind"].to_numpy()
@@ -346,7 +351,7 @@ def _last_states(attempts: pd.DataFrame, rows: int) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
 
 
-def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
+def _must_have_a_row(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     """Whether an attempt lies between the first and the last row of its terminal, so that it must
     have a row."""
     # A transaction that spans the window's begin or end has no row.
@@ -361,7 +366,9 @@ def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
 # ------------------------------------------------------------------ counts
 
 
-def _tally(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+def _uncommitted_by_histograms(
+    histograms: Mapping[str, Any],
+) -> dict[tuple[str, str], int]:
     """Kind and type → how many attempts ended so."""
     counts: dict[tuple[str, str], int] = {}
     for key, kind in _LOST.items():

@@ -34,9 +34,9 @@ _STEPS = shipped(__package__, "tera.yaml")
 _BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
-_LOAD_S = 24 * 3600.0
-_SCAN_S = 3600.0
-_COPIES_S = 5.0
+_LONGEST_LOAD_S = 24 * 3600.0
+_LONGEST_SCAN_S = 3600.0
+_LONGEST_COPYING_S = 5.0
 _GRACE_S = 60.0
 _ROW_BYTES = 100  # size of a row of TeraGen
 _MB = 1_000_000
@@ -54,20 +54,16 @@ class Tera(InClient):
     scripts = loader_version
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        mistakes = []
+        """UsageError if the workload does not fit the cluster."""
+        found: list[Mistake] = []
         if spec.client == "beside" and _place(workload) == "nodes":
-            mistakes.append(
-                Mistake("cluster.client", "counts with `jobs_on: client` alone")
-            )
+            what = "counts with `jobs_on: client` alone"
+            found.append(Mistake("cluster.client", what))
         if _share_bytes(workload, spec.nodes) == 0:
-            mistakes.append(
-                Mistake(
-                    "dataset.bytes", f"is not one file for each of {spec.nodes} nodes"
-                )
-            )
-        require_none(
-            mistakes, f"{workload.name} cannot run on this cluster", "correct these"
-        )
+            what = f"is not one file for each of {spec.nodes} nodes"
+            found.append(Mistake("dataset.bytes", what))
+        title = f"{workload.name} cannot run on this cluster"
+        require_none(found, title, "correct these")
 
     def load(
         self, workload: Workload, cluster: Cluster, client: Node, world: World
@@ -76,7 +72,7 @@ class Tera(InClient):
         for script in _STEPS[_step(workload)]["after"]:
             world.progress.step(f"loading {workload.dataset.family}: {script}")
             jobs = _Jobs(workload, script, cluster, world)
-            jobs.run(jobs.nodes, _LOAD_S)
+            jobs.run(jobs.nodes, _LONGEST_LOAD_S)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """LoadError if a job fails, its work is not done in `measure`, what it read is not what was
@@ -89,7 +85,7 @@ class Tera(InClient):
         containers = jobs.nodes
         if _place(workload) == "client":
             containers = [load.client] * len(jobs.nodes)
-        copied = _copied_blocks(cluster)
+        copied_before = _copied_blocks(cluster)
         # All of Java's start, and what a job does before its first task, is warm-up.
         start_s = world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
@@ -99,7 +95,7 @@ class Tera(InClient):
         took_s = measure.end_s - measure.start_s
         if took_s > workload.measure_s:
             raise _not_in_time(workload, took_s)
-        _require_copies(cluster, copied, world)
+        _require_copies(cluster, copied_before, world)
         facts: dict[str, Any] = {
             "payload_bytes": jobs.payload_bytes(),
             "jobs": len(done),
@@ -117,7 +113,7 @@ class Tera(InClient):
         if _step(workload) != "sort":
             return {}
         jobs = _Jobs(workload, "scan", cluster, world)
-        return _checksums(jobs.run(jobs.nodes, _SCAN_S))
+        return _checksums(jobs.run(jobs.nodes, _LONGEST_SCAN_S))
 
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
@@ -193,7 +189,7 @@ class _Jobs:
                 command,
                 env={**environment, "SHARE": node.name},
                 timeout_s=timeout_s,
-                on_line=self._line,
+                on_line=self._line_seen,
                 watch=watch,
             )
             self._keep(node.name, done, out)
@@ -236,7 +232,7 @@ class _Jobs:
             "STREAMS": str(self.workload.threads),
         }
 
-    def _line(self, line: str) -> None:
+    def _line_seen(self, line: str) -> None:
         # This computer's clock times all jobs alike: the nodes' clocks may be apart.
         now_s = self.world.clock.now()
         if _BEGINS.search(line):
@@ -257,35 +253,37 @@ def _place(workload: Workload) -> str:
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """How many bytes each node has: whole rows of 100 bytes, or whole files."""
     parameters = workload.dataset.parameters
-    piece = int(parameters.get("file_size", _ROW_BYTES))
-    share = int(parameters["bytes"]) // nodes
-    return share // piece * piece  # no part of a row or of a file
+    piece_bytes = int(parameters.get("file_size", _ROW_BYTES))
+    pieces = int(parameters["bytes"]) // nodes // piece_bytes
+    return pieces * piece_bytes
 
 
 def _copied_blocks(cluster: Cluster) -> int:
+    """How many blocks data nodes have sent each other, because copies were lacking."""
     return sum(at_once.each(pages.copied_blocks, cluster.handle.data_nodes.values()))
 
 
-def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
-    """LoadError unless each block has all its copies without having been repaired."""
-    if (
-        not cluster.handle.data_nodes
-    ):  # a store: only those who run it know of its copies
+def _require_copies(cluster: Cluster, copied_before: int, world: World) -> None:
+    """LoadError unless each block has all its copies without having been repaired.
+
+    `copied_before`: how many blocks data nodes had sent each other before the jobs.
+    """
+    # Only those who run a store know of its copies.
+    if not cluster.handle.data_nodes:
         return
     # What data nodes have just written is known to the name node a moment later.
     lacking = partial(pages.lacking, cluster.handle.name_node)
-    state = clock.wait_while(
-        lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5
+    problem = clock.wait_while(
+        lacking, deadline_s=_LONGEST_COPYING_S, clock=world.clock, every_s=0.5
     )
     # A write that had fewer copies was cheaper, although they are complete by now.
-    again = _copied_blocks(cluster) - copied
-    if again:
-        state = (
-            f"{again} blocks were copied again, {state or 'and now all have theirs'}"
-        )
-    if state:
+    repaired = _copied_blocks(cluster) - copied_before
+    if repaired:
+        state = problem or "and now all have theirs"
+        problem = f"{repaired} blocks were copied again, {state}"
+    if problem:
         raise LoadError(
-            f"when the last job ended, not every block had all its copies: {state}",
+            f"when the last job ended, not every block had all its copies: {problem}",
             advice=(
                 "the run is void, because writes with fewer copies are cheaper. "
                 "See the name node's log. Disks need room for all copies, and for "
@@ -299,7 +297,7 @@ def _checksums(jobs: Sequence[Completed]) -> dict[str, Any]:
 
     LoadError if one is not the generator's.
     """
-    shown: list[str] = []
+    checksums: list[str] = []
     for done in jobs:
         sums = _SUMS.search(done.out)
         read = 0
@@ -314,8 +312,8 @@ def _checksums(jobs: Sequence[Completed]) -> dict[str, Any]:
                 advice="its output is among the raw files of the run",
                 evidence=done.tail(),
             )
-        shown.append(f"{read:x}")
-    return {"checksums": shown}
+        checksums.append(f"{read:x}")
+    return {"checksums": checksums}
 
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
