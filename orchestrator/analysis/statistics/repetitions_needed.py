@@ -55,7 +55,7 @@ class RepetitionsRange:
 def repetitions_range(
     ratio: Ratio, count: int, half_width: float, confidence_of: Callable[[int], float]
 ) -> RepetitionsRange:
-    """As `repetitions_to_reach`, for the least and the most that the true noise may be.
+    """The repetitions that are needed at the least and at the most that the true noise may be.
 
     `ratio`: what was measured in `count` repetitions. `confidence_of`: repetitions → confidence of
     the interval after so many. ValueError with fewer than `LEAST_FOR_A_RANGE`.

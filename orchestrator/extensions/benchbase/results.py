@@ -258,7 +258,7 @@ def _rows_of_attempts(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
 def _rows_within(
     tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 ) -> np.ndarray:
-    """As `_rows_of_attempts`, for clocks that are at most `tolerance_s` apart."""
+    """The row of each attempt, if clocks are at most `tolerance_s` apart; −1 for none."""
     terminals_of_rows = rows["terminal"].to_numpy()
     terminals_of_attempts = attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
