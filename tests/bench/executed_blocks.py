@@ -285,8 +285,8 @@ class Recorder:
         self.shared: set[int] = set()
         self.has_failed = False
 
-    def pytest_configure(self) -> None:
-        same_each_time()
+    def pytest_configure(self, config: pytest.Config) -> None:
+        same_each_time(config)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.collected = self.marks.blocks(self.marks.take())
@@ -336,10 +336,12 @@ class Recorder:
             self.has_failed = True
 
 
-def same_each_time() -> None:
-    """Hypothesis tries the same values each time, and keeps none in the repository."""
+def same_each_time(config: pytest.Config) -> None:
+    """Hypothesis tries the same values each time, and keeps none in the repository. No test is
+    tried again: a mark of the plugin that would is read all the same."""
     import hypothesis  # pytest wants to be the first who loads it
 
+    config.addinivalue_line("markers", "flaky: tried again by pytest-rerunfailures")
     hypothesis.settings.register_profile(
         "mutants", database=None, derandomize=True, deadline=None
     )

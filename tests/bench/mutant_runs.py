@@ -250,8 +250,8 @@ class InFunctions:
         self.functions: dict[tuple[str, int], list[types.FunctionType]] = {}
         self.listener: _Teller | None = None
 
-    def pytest_configure(self) -> None:
-        executed_blocks.same_each_time()
+    def pytest_configure(self, config: pytest.Config) -> None:
+        executed_blocks.same_each_time(config)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if self.listener is not None:
@@ -377,8 +377,8 @@ def _run_by_import(
 
 
 class _Steady:
-    def pytest_configure(self) -> None:
-        executed_blocks.same_each_time()
+    def pytest_configure(self, config: pytest.Config) -> None:
+        executed_blocks.same_each_time(config)
 
 
 def try_while_imported(

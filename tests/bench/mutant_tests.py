@@ -25,7 +25,7 @@ OF_FORM = (
     "type_checker",
     "writing",
 )
-NOT_FAST = ("bench", "docker", "faults", "integration", "kubernetes")
+NOT_FAST = ("bench", "docker", "integration", "kubernetes")
 # Those of a mistake in an import have to import all that they need.
 MOST_FILES_IMPORTED = 8
 

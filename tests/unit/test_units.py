@@ -147,6 +147,27 @@ def test_what_a_person_reads() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (7200.0, "2 h"),
+        (7199.0, "120 min"),
+        (120.0, "2 min"),
+        (119.0, "119 s"),
+        (1.0, "1 s"),
+        (0.999, "999 ms"),
+        (0.001, "1 ms"),
+        (0.0009, "900 µs"),
+        (0.0, "0 ms"),
+        (-7200.0, "-2 h"),
+    ],
+)
+def test_a_time_has_the_larger_unit_from_its_border_on(
+    seconds: float, text: str
+) -> None:
+    assert units.format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
     ("parse", "text", "meant"),
     [
         (units.parse_size, "1,5TiB", "1.5TiB"),

@@ -8,7 +8,6 @@ from statistics import fmean
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     LATENCIES,
-    NEW_ORDER,
     THROUGHPUT,
     USUAL,
     Candidate,
@@ -174,9 +173,8 @@ def _behind_throughput(usual: Criterion, contest: Contest) -> Criterion | None:
     # It is sessions ÷ throughput in a closed loop (Little's law), so that it was not compared.
     if usual != AVERAGE or _compared_as(THROUGHPUT, contest) is None:
         return None
-    for latency in (NEW_ORDER[0], AVERAGE):
-        if contest.candidates and contest.is_known(latency):
-            return latency
+    if contest.candidates and contest.is_known(AVERAGE):
+        return AVERAGE
     return None
 
 

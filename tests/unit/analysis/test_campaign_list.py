@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis import verdicts
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.model import Note, Objective, Workload
@@ -55,3 +56,23 @@ def test_a_campaign_has_a_kind_and_a_question(
     entry = listed(profiles, load, **plan)
     assert (entry.kind, entry.question) == (kind, question)
     assert entry.answer == ""
+
+
+def test_one_workload_with_an_slo_makes_it_a_question_of_an_slo() -> None:
+    campaign = build_campaign(
+        profiles=BOTH, workloads=["tpcc", "point-select"], frames=False
+    )
+    tpcc, select = campaign.plan.workloads
+    planned = replace(campaign.plan, workloads=(replace(tpcc, slo=SLO["slo"]), select))
+    one = replace(campaign, plan=planned)
+    assert campaign_list.entry(one, "folder", None, (), ()).kind == "SLO"
+
+
+def test_a_verdict_of_an_earlier_release_is_told_by_its_decisions() -> None:
+    """Releases before the answer was stored kept decisions alone."""
+    campaign = build_campaign(profiles=BOTH, workloads=["tpcc", "insert"], frames=False)
+    decisions = verdicts.judge(campaign).decisions
+    entry = campaign_list.entry(campaign, "folder", None, decisions, ())
+    assert entry.decisions is not None and len(entry.decisions) == 2
+    texts = [f"{load}: {words}" for load, words in entry.decisions.items()]
+    assert entry.answer == "; ".join(texts)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from orchestrator import counter_sources
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.doubts.machine_checks import no_telemetry
@@ -19,7 +20,7 @@ from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.cli.measure import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
-from orchestrator.model import Phase, Record
+from orchestrator.model import Node, Phase, Record
 from tests.campaign_tables import held
 from tests.campaigns import START_S, build_campaign
 from tests.doubted import figures
@@ -137,6 +138,26 @@ def test_what_is_owed_when_the_window_ends_is_counted_with_what_was_written() ->
         c.metric: c.mean for c in verdicts.cells(campaign) if c.scope == "all"
     }
     assert in_verdict["debt_s"] == pytest.approx(DEBT_S)
+
+
+@pytest.mark.parametrize(("log_per_s", "count"), [(6.1e6, 1), (5.9e6, 0)])
+def test_a_log_that_grows_twice_as_fast_as_its_disks_are_written_is_elsewhere(
+    log_per_s: float, count: int
+) -> None:
+    """Three disks are written 1 MB/s each; the device of a fourth is not known."""
+
+    def with_devices(record: Record) -> Record:
+        nodes = []
+        for node in record.nodes:
+            if node.name in NODES:
+                node = replace(node, sources={counter_sources.DISK_DEVICE: "sdb"})
+            nodes.append(node)
+        return replace(record, nodes=(*nodes, Node("node-4", "database")))
+
+    campaign = load((1e6,) * 3, log=log_per_s, change=with_devices)
+    texts = doubts(campaign, "disks not counted")
+    assert len(texts) == count
+    assert all(text.startswith("node-1, node-2 and node-3: ") for text in texts)
 
 
 def test_what_nodes_send_each_other_is_held_against_the_log() -> None:

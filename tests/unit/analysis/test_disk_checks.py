@@ -14,7 +14,7 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common.emulated import host_load
-from tests.campaigns import build_campaign
+from tests.campaigns import START_S, build_campaign
 
 
 def found(record: Record) -> dict[str, Doubt]:
@@ -68,9 +68,12 @@ def test_the_share_of_a_campaign_in_which_it_measured() -> None:
         made = replace(run, record=replace(run.record, phases=phases))
         return results.measuring_pct(replace(campaign, runs=(made,)))
 
-    windows = (Phase("warm-up", 20.0, 35.0), Phase("measure", 35.0, 95.0))
-    assert of(Phase("load", 0.0, 20.0), *windows, Phase("prepare", 95.0, 100.0)) == 75.0
-    assert of(Phase("load", 0.0, 20.0)) is None and of() is None
+    load = Phase("load", START_S, START_S + 20.0)
+    warm_up = Phase("warm-up", load.end_s, START_S + 35.0)
+    window = Phase("measure", warm_up.end_s, START_S + 95.0)
+    after = Phase("prepare", window.end_s, START_S + 100.0)
+    assert of(load, warm_up, window, after) == 75.0
+    assert of(load) is None and of() is None
 
 
 # ------------------------------------------------------------------ the disk's own counters

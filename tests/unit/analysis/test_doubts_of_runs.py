@@ -324,6 +324,20 @@ def test_gates_missing_failed_and_old() -> None:
     assert found.advice == "run `tierbench calibrate --profile premium` first"
 
 
+@pytest.mark.parametrize(
+    ("enforcement", "raised"), [("mounted", True), ("none", False)]
+)
+def test_a_gate_that_measured_nothing_is_none_where_there_are_limits(
+    enforcement: str, raised: bool
+) -> None:
+    def change(record: Record) -> Record:
+        tier = changed(record.profile.tier, enforcement=enforcement)
+        empty = replace(build_gate(build_tier("premium")), checks=())
+        return replace(record, gate=empty, profile=replace(record.profile, tier=tier))
+
+    assert ("no truth gate" in kinds(small(change=change))) is raised
+
+
 @pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
 def test_burst_credit_left(start_pct: float, raised: bool) -> None:
     def change(record: Record) -> Record:
@@ -345,6 +359,7 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
         # How much was left is not known: nothing is said of it.
         ({"node-1": (40.0, None)}, ""),
         ({"node-1": (None, 90.0)}, ""),
+        ({"node-1": (0.8, 90.0)}, "in 1 % … 90 %"),
         ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … 80 %"),
         ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … 80 %"),
         # One that never drew on its credit has all of it, and says nothing.

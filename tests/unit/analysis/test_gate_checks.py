@@ -57,6 +57,8 @@ def found(made: Results) -> list[Doubt]:
     [
         ([gate(-20, 5_000), gate(400, 4_900)], 0),
         ([gate(-20, 5_000), gate(400, 4_700)], 1),
+        ([gate(-20, 5_000), gate(400, 5_250)], 0),  # what a gate allows, and just more
+        ([gate(-20, 5_000), gate(400, 5_251)], 1),
         ([gate(-20, 5_000), gate(150, 4_500), gate(400, 5_000)], 1),  # the furthest two
         ([gate(-20, 500), gate(400, 3_500, "bursting")], 0),  # credit is not the disk
         (

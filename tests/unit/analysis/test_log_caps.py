@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
+from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import (
     disk_accounts,
@@ -244,3 +245,24 @@ def test_each_second_at_the_machine_s_cap_is_drawn_so(
     assert [limits.get(float(second)) for second in range(1, 11)] == [limit] * 10
     strip = pd.DataFrame({"tier": ["x"], "limit": [limit or "node CPU"]})
     assert over_time_charts.colours_of_limits(strip), "each has a colour"
+
+
+@pytest.mark.parametrize(("cores", "limit"), [(17.0, "node CPU"), (16.5, None)])
+def test_a_second_with_most_of_the_cores_in_use_is_at_the_limit(
+    cores: float, limit: str | None
+) -> None:
+    """A node may use 20 of them, of which 85 % are 17."""
+    (run,) = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    ).runs
+    node = Node("n1", "database", device="sda", cpus=20.0)
+    record = replace(run.record, nodes=(node,))
+    rows = [
+        (float(second), "n1", counter_names.CPU_SECONDS, "s", second * cores, "measure")
+        for second in range(11)
+    ]
+    rates = rates_of(pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS)))
+    disk = disk_seconds.of_node(record, rates, node)
+    account = disk_accounts.of_node(rates, node.name)
+    limits = second_by_second.at_limits(record, rates, node, disk, account)
+    assert [limits.get(float(second)) for second in range(1, 11)] == [limit] * 10

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from orchestrator.analysis import verdicts
-from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.conclusions import Delta, Verdict
+from orchestrator.analysis.doubts import noise_floor_checks
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Table
 from orchestrator.report.report_index import ReportIndex
@@ -104,6 +107,42 @@ def test_a_difference_above_the_floor_is_not_doubted() -> None:
     verdict = verdicts.judge(measured_twice([1530, 1512, 1520, 1510]))
     assert verdict.deltas[0].verdict == "better"
     assert "below the noise floor" not in kinds(verdict)
+
+
+def test_the_noise_of_one_figure_says_nothing_of_another() -> None:
+    verdict = verdicts.judge(measured_twice([1700, 1712, 1688, 1706]))
+    (floor,) = [d for d in verdict.noise_floor if d.metric == "throughput_per_s"]
+    rate = next(d for d in verdict.deltas if d.metric == "throughput_per_s")
+
+    def is_below(delta: Delta) -> bool:
+        doubts = noise_floor_checks.noise_floor([delta], [floor])
+        return "below the noise floor" in {doubt.kind for doubt in doubts}
+
+    assert is_below(rate)
+    assert not is_below(replace(rate, metric="latency_avg_s"))
+    assert not is_below(replace(rate, workload="insert"))
+    assert not is_below(replace(rate, scope="new_order"))
+
+
+@pytest.mark.parametrize(
+    ("change_pct", "is_below"),
+    [
+        (20.0, True),
+        (20.1, False),
+        (-16.6, True),  # 1 ÷ 1.2 is 0.833
+        (-16.7, False),
+        (-100.0, False),
+    ],
+)
+def test_a_fall_is_as_large_as_the_rise_that_it_takes_to_make_up_for_it(
+    change_pct: float, is_below: bool
+) -> None:
+    verdict = verdicts.judge(measured_twice([1700, 1712, 1688, 1706]))
+    rate = next(d for d in verdict.deltas if d.metric == "throughput_per_s")
+    floor = replace(rate, change_pct=20.0)
+    delta = replace(rate, change_pct=change_pct)
+    doubts = noise_floor_checks.noise_floor([delta], [floor])
+    assert ("below the noise floor" in {doubt.kind for doubt in doubts}) is is_below
 
 
 def test_the_twin_changes_no_verdict_and_no_decision() -> None:

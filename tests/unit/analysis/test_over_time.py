@@ -116,6 +116,19 @@ def test_one_repetition_is_inconclusive() -> None:
     )
 
 
+def test_two_repetitions_of_one_side_prove_no_sameness() -> None:
+    """However many the other side has."""
+    two, five = (100.0, 100.01), (100.0, 100.01, 99.99, 100.0, 100.0)
+    history = [on(campaign(five), day) for day in range(-6, -1)]
+    for before, after in ((two, five), (five, two)):
+        made = over_time.compare(
+            on(campaign(before), 0), on(campaign(after), 7), 30.0, history=history
+        )
+        word, reason = throughput(made)
+        assert word == "inconclusive"
+        assert reason.endswith("but fewer than 3 repetitions do not prove it")
+
+
 def test_drift_between_them_is_always_a_doubt() -> None:
     made = compared(on(campaign(), 0), on(campaign(), 7))
     assert made.doubts == (

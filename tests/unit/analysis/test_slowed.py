@@ -95,6 +95,15 @@ def test_several_disks_are_one_time_from_the_first_to_the_last() -> None:
     assert values["slow_share_pct", "all"] == 10.0
 
 
+@pytest.mark.parametrize(("back_s", "has_figures"), [(121.0, True), (120.99, False)])
+def test_a_part_of_a_second_has_no_rate_and_one_of_a_whole_second_has(
+    back_s: float, has_figures: bool
+) -> None:
+    kept = {"parts": [{"slow_s": 120.0, "back_s": back_s}]}
+    values = figures(ended_at(lambda _: 100, 0.004), kept)
+    assert (("throughput_per_s", slowed.MEANWHILE) in values) is has_figures
+
+
 def stalled(due_s: float) -> float:
     """What is under way between 120 and 140 s ends at 140 s; all else takes 0.5 s."""
     if 119.5 < due_s < 140:

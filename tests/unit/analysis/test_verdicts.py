@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis import comparisons, figure_pairs, verdicts
+from orchestrator.analysis import comparisons, figure_pairs, metric_values, verdicts
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import stats
@@ -428,6 +428,15 @@ def test_percentiles_without_enough_transactions_are_left_out() -> None:
     assert cells["ultra", "latency_p99_s"] == 2
     assert cells["ultra", "latency_p95_s"] == 3
     assert cells["premium", "latency_p99_s"] == 3
+
+
+@pytest.mark.parametrize(("transactions", "is_judged"), [(1_000, True), (999, False)])
+def test_a_percentile_is_judged_from_ten_transactions_beyond_it_on(
+    transactions: int, is_judged: bool
+) -> None:
+    figures = (measured("transactions", transactions), measured("latency_p99_s", 0.01))
+    judged = metric_values.sound(figures)
+    assert (("latency_p99_s", "all") in judged) is is_judged
 
 
 def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:

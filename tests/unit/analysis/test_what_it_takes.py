@@ -13,7 +13,9 @@ from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, repetitions_needed, stats
 from orchestrator.design import slo
+from orchestrator.model import Record
 from orchestrator.units import format_seconds
+from tests import decision_scenarios
 from tests.campaigns import build_campaign
 
 FAST = (600.0, 603.0, 597.0, 601.0, 599.0)
@@ -87,6 +89,29 @@ def test_an_slo_in_doubt_says_how_many_too() -> None:
     text = reason(replace(campaign, plan=plan))
     assert "ultra is the cheapest tier proven to meet" in text
     assert "Whether premium, which is cheaper, is enough is open: it takes" in text
+
+
+def with_slo(campaign: Results, clause: str) -> Results:
+    loads = slo.applied(campaign.plan.workloads, clause, "--slo")
+    return replace(campaign, plan=replace(campaign.plan, workloads=loads))
+
+
+def test_the_nearer_a_figure_is_to_the_slo_the_more_repetitions_it_takes() -> None:
+    """Premium does 574 a second."""
+    campaign = of({"premium": UNSURE, "ultra": FAST})
+    far = _least(reason(with_slo(campaign, "throughput > 566")))
+    near = _least(reason(with_slo(campaign, "throughput > 569")))
+    assert 1 < far < near
+
+
+def test_of_failures_that_some_runs_do_not_have_only_more_is_known() -> None:
+    def change(record: Record) -> Record:
+        share_pct = 1.2 * (record.run.repetition > 1)
+        return decision_scenarios.failing(share_pct)(record)
+
+    campaign = of({"premium": FAST}, change=change)
+    text = reason(with_slo(campaign, "failures < 1 %"))
+    assert "more repetitions are needed" in text
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])

@@ -77,6 +77,8 @@ def test_all_mistakes_are_told_at_once() -> None:
         "nopm > 25000",
         "throughput > 4000.5/s",
         "p95 < 51.234 ms",
+        "p99 < 999 ms",
+        "p99 < 1 s",
     ],
 )
 def test_what_is_shown_can_be_given_again(text: str) -> None:

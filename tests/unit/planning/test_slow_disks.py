@@ -119,6 +119,11 @@ def test_what_cannot_be_in_one_window(texts: list[str], why: str) -> None:
     assert any(why in text for text in slow_disks.mistakes(disks(*texts), 60.0))
 
 
+def test_a_disk_that_is_slow_from_the_first_second_on_is_not_slow_twice() -> None:
+    (why,) = slow_disks.mistakes(disks("node-3=10%,20s@500ms"), 60.0)
+    assert why.startswith("500 ms before the slow disk")
+
+
 def test_a_slow_disk_in_words() -> None:
     texts = [slow_disks.described(slow_disk_in(text)) for text in (
         "node-3=10%,60s", "node-3=10x,60s", "node-3=stall,5s",

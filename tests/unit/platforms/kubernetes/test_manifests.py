@@ -217,6 +217,8 @@ def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
 
 def test_names_are_those_of_dns_and_stay_apart() -> None:
     assert object_name("tierbench-feed00-1-client") == "tierbench-feed00-1-client"
+    longest = "x" * 63
+    assert object_name(longest) == longest
     long = "x" * 80
     names = {
         object_name(name) for name in ("Run_A", "run-a", "run a", long, long + "y")
