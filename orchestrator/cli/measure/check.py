@@ -3,8 +3,8 @@
 A campaign checks after each of its runs; this command checks any database that can be reached."""
 
 import os
-from collections.abc import Mapping
-from typing import cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, cast, get_args
 
 import typer
 from rich.markup import escape
@@ -20,6 +20,9 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.model import Endpoint, Tls, TlsMode
+
+if TYPE_CHECKING:
+    from orchestrator.load_generators.common.consistency import Condition
 
 
 @takes(shown_as=forms.OR_JSON)
@@ -65,10 +68,16 @@ def check(
         lines.append(f"{condition.name}  {state}  {condition.holds}")
     count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
     app.out.show(outcome, *lines, f"{count} warehouses checked")
-    # A condition that could not be evaluated has None, which is no "holds" either.
-    if any(condition.violations != 0 for condition in outcome.conditions):
-        raise typer.Exit(EXIT_INCONCLUSIVE)
-    raise typer.Exit(EXIT_DONE)
+    raise typer.Exit(exit_code(outcome.conditions))
+
+
+def exit_code(conditions: "Iterable[Condition]") -> int:
+    """Says whether every condition was evaluated and holds: EXIT_DONE, else EXIT_INCONCLUSIVE."""
+    for condition in conditions:
+        # One that could not be evaluated has None, which is no "holds" either.
+        if condition.violations != 0:
+            return EXIT_INCONCLUSIVE
+    return EXIT_DONE
 
 
 def _tls(environment: Mapping[str, str]) -> Tls:

@@ -16,6 +16,7 @@ import pytest
 from orchestrator import errors
 from orchestrator.cli import main
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure import check
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import (
     EXIT_DONE,
@@ -26,6 +27,7 @@ from orchestrator.errors import (
     EXIT_USAGE,
     EXIT_WORSE,
 )
+from orchestrator.load_generators.common.consistency import Condition
 from orchestrator.parts import Parts
 from orchestrator.system import campaign_writing, files
 from tests import ROOT
@@ -73,6 +75,24 @@ def test_compare_ends_with_the_code_of_what_was_found(
     words = ["compare", "--profiles", "premium ultra", "--workloads", "point-select"]
     words += ["--db", "postgresql", "--output=json", *options]
     assert exit_code(words, Judging(**vars(an_app(tmp_path)))) == code
+
+
+@pytest.mark.parametrize(
+    ("violations", "code"),
+    [
+        ((0, 0), EXIT_DONE),
+        ((0, 3), EXIT_INCONCLUSIVE),
+        # One that could not be evaluated is no "holds".
+        ((None, 0), EXIT_INCONCLUSIVE),
+    ],
+)
+def test_check_ends_with_whether_every_condition_holds(
+    violations: tuple[int | None, ...], code: int
+) -> None:
+    conditions = []
+    for rows in violations:
+        conditions.append(Condition("c01", "it holds", "SELECT", rows))
+    assert check.exit_code(conditions) == code
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,23 @@ def test_a_fixed_warm_up_lasts_as_long_as_the_scale_says(tmp_path: Path) -> None
     assert not steady_facts(tmp_path) and not told
 
 
+@pytest.mark.parametrize(("began_s", "earlier_s"), [(-0.5, 0.5), (0.25, 0.0)])
+def test_a_fixed_warm_up_counts_from_when_the_threads_began(
+    began_s: float, earlier_s: float, tmp_path: Path
+) -> None:
+    """They note it themselves: a busy computer hears of it late, and never too early."""
+    warming, start_s = heard([100.0] * 5, tmp_path, a_workload())
+    phases = warming.phases(start_s + began_s)
+    assert phases is not None
+    assert [phase.start_s - start_s for phase in phases] == [-earlier_s, 1 - earlier_s]
+    assert [phase.duration_s for phase in phases] == [1, 4]
+
+
+def test_a_warm_up_until_steady_ends_when_that_was_seen(tmp_path: Path) -> None:
+    warming, start_s = heard([1000.0] * 40, tmp_path)
+    assert warming.phases(start_s - 0.5) == warming.phases()
+
+
 def test_what_is_steady_from_the_begin_warms_up_no_longer_than_it_takes_to_judge(
     tmp_path: Path,
 ) -> None:

@@ -184,6 +184,8 @@ def test_caps_stand_where_their_tier_came_near() -> None:
         3500.0: "cap of premium burst: 3,500",
         10000.0: "cap of premium-v2, ultra: 10,000",
     }
+    half = {"premium": 549.9, "ultra": 5000.0}
+    assert list(over_time.caps(tiers, "disk_iops", half)) == [10000.0]
     far = over_time.caps(tiers, "disk_bytes_per_s", {"premium": 18e6, "ultra": 200e6})
     assert list(far.values()) == ["cap of ultra: 250 MB/s"]
 

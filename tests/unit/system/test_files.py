@@ -6,6 +6,10 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
+from orchestrator.errors import CutError
+from orchestrator.keys import plain_files
 from orchestrator.system import file_checksums, files
 
 
@@ -80,3 +84,14 @@ def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(
     assert (
         file_checksums.checksums(tmp_path, record)["raw.bin"]["sha256"] != "as recorded"
     )
+
+
+def test_a_link_is_followed_only_where_its_user_has_named_it(tmp_path: Path) -> None:
+    """Else a link in somebody's results would be read as a file of theirs."""
+    (tmp_path / "file").write_bytes(b"x")
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    assert plain_files.read(link, through_links=True) == b"x"
+    for read in (plain_files.read, plain_files.open_plain):
+        with pytest.raises(CutError):
+            read(link)

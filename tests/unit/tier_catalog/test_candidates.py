@@ -47,6 +47,17 @@ def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
     assert {"iops": 4400, "throughput": "1100MB/s"}.items() <= rows[-1].items()
 
 
+@pytest.mark.parametrize(("ios", "iops"), [(4000, 4000), (4001, 4100)])
+def test_where_throughput_follows_as_many_iops_are_bought_as_its_ios_of_256_kib(
+    ios: int, iops: int
+) -> None:
+    """IOPS are bought by the hundred."""
+    bought = points(CATALOG, 64 * GIB, (100.0, ios * 256.0 * 2**10))
+    rows = [row for row in bought if row["type"] == "aws/io2"]
+    assert rows[-1]["iops"] == iops
+    assert "throughput" not in rows[-1]
+
+
 def test_iops_are_bought_with_the_size_that_they_take() -> None:
     rows = [
         p
