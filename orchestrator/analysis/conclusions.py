@@ -74,7 +74,8 @@ class Elasticity:
 class Bottleneck:
     """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
     since its first version; `evidence`: the values of `Evidence` by name.
-    `elasticities`: to the limits that were tried out."""
+    `elasticities`: to the limits that were tried out. `faster_disk`: what a faster one would do, a
+    sentence behind `text`; empty if nothing tells, or `text` of an earlier program says it."""
 
     profile: str
     workload: str
@@ -83,10 +84,16 @@ class Bottleneck:
     text: str
     evidence: Mapping[str, float]
     elasticities: tuple[Elasticity, ...] = ()
+    faster_disk: str = ""
 
     @property
     def cause(self) -> facts.BottleneckCause:
         return self.verdict
+
+    @property
+    def in_words(self) -> str:
+        """All that is said of it, in sentences."""
+        return f"{self.text} {self.faster_disk}".rstrip()
 
 
 @dataclass(frozen=True)

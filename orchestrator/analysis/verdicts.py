@@ -25,7 +25,6 @@ from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import kinds, limit_checks, noise_floor_checks
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import bottlenecks
-from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.use import (
     conservation,
     telemetry_metrics,
@@ -66,13 +65,14 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """The bottleneck, without the claim that a faster disk gives nothing where it is proven to give
     more."""
+    if not bottleneck.faster_disk:
+        return bottleneck
     # A cause is a correlation in one cell; a comparison with another tier is proof.
     for change in _worst_changes(bottleneck, decisions):
         is_rate = METRICS[change.metric].direction == "higher"
         if is_rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
-            shown = f"A faster disk would raise it, too: against {change.against} {change.words}."
-            text = bottleneck.text.replace(NO_FASTER_DISK, shown)
-            return replace(bottleneck, text=text)
+            raises = f"A faster disk would raise throughput: against {change.against}"
+            return replace(bottleneck, faster_disk=f"{raises} {change.words}.")
     return bottleneck
 
 

@@ -121,8 +121,6 @@ class Judged:
             (HELD_BY_QUEUES, "disk", True),
             ("A faster disk would not", "latency", False),
             ("A faster disk would not", "iops", False),
-            ("a faster disk would not help", "latency", False),
-            ("Another disk would not change that", "latency", False),
             ("More IOPS or bandwidth would not help", "iops", False),
             ("More IOPS or bandwidth would not help", "bandwidth", False),
         )
@@ -146,7 +144,7 @@ def judged(system: System, seed: int) -> Judged:
     _, run = simulated(system, seed)
     limit = bottlenecks.bottleneck([run], None)
     assert limit is not None
-    return Judged(limit.cause, limit.text, gains_pct(system, seed))
+    return Judged(limit.cause, limit.in_words, gains_pct(system, seed))
 
 
 def simulated_systems(systems: int, seed: int, verbose: bool) -> None:

@@ -203,7 +203,7 @@ def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierL
         return
     for cell in bottlenecks:
         if cell.profile == purchase.tier:
-            yield TierLimit(cell.workload, cell.node, cell.cause, cell.text)
+            yield TierLimit(cell.workload, cell.node, cell.cause, cell.in_words)
 
 
 def _repetitions(parts: Sequence[PartAnswer]) -> Iterator[NextStep]:

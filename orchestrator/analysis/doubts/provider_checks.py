@@ -28,8 +28,13 @@ def cloud(run: RunData, _: Totals) -> Doubts:
 
 def _machines(run: RunData) -> Iterator[str]:
     """The kinds of the machines that were there, by the cloud's names."""
-    machines = group(run.record.facts, "tier", "cloud").get("machine")
-    yield from str(machines or "").split(", ")
+    cloud_facts = group(run.record.facts, "tier", "cloud")
+    sizes = cloud_facts.get("machines")
+    # Earlier programs kept them in one text alone.
+    if sizes is None:
+        sizes = str(cloud_facts.get("machine") or "").split(", ")
+    for size in sizes:
+        yield str(size)
     for kind in results.identity(run.record).machine_types.values():
         yield str(kind)
 

@@ -48,7 +48,7 @@ _LABELS_OF_NOTES: Mapping[NoteKind, str] = {
 }
 _LABEL_OF_OTHER_NOTES = "Not as asked"
 # Somebody may have to act on these, be the figures good or bad.
-_FIRST = (_LABELS_OF_NOTES["unfinished"], _LABELS_OF_NOTES["left behind"])
+_FIRST: tuple[NoteKind, ...] = ("unfinished", "left behind")
 # Said of the price, and of how sure the answer is.
 _IN_BRIEF = ("price not verified", "one repetition")
 _ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
@@ -56,11 +56,10 @@ _ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     """All of a campaign, in the order in which a reader needs them."""
-    note_stamps = tuple(_notes(index))
     shown: list[Stamp] = []
-    for stamp in note_stamps:
-        if stamp.label in _FIRST:
-            shown.append(stamp)
+    for note in index.campaign.plan.notes:
+        if note.kind in _FIRST:
+            shown.append(_of_note(index, note))
     # This stamp comes before the doubts: figures of a stand-in are of no database at all.
     if is_stand_in(index.campaign):
         label = "Stand-in, not a real cluster"
@@ -68,9 +67,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     shown.extend(existing_clusters(index))
     shown.extend(_slow_disks(index))
     shown.extend(_doubts(index))
-    for stamp in note_stamps:
-        if stamp.label not in _FIRST:
-            shown.append(stamp)
+    shown.extend(_notes(index))
     shown.extend(_nodes(index))
     scale = index.campaign.small_scale
     if scale:
@@ -127,7 +124,7 @@ def _label_of_doubts(kind: str) -> str:
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:
-    """Notes of the plan, unless a doubt says the same."""
+    """The other notes of the plan, unless a doubt says the same."""
     notes = index.campaign.plan.notes
     readings = [sentence(note.text) for note in notes if note.kind == "reading"]
     if readings:
@@ -136,11 +133,16 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     doubted = {doubt.kind for doubt in index.verdict.doubts}
     for note in notes:
         # Files have one stamp together: there may be as many as the campaign has.
-        if note.kind in results.ABOUT_FILES or _is_said_elsewhere(note, doubted):
+        if note.kind in results.ABOUT_FILES or note.kind in _FIRST:
             continue
-        label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
-        text = _shared(index, [note])
-        yield Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
+        if not _is_said_elsewhere(note, doubted):
+            yield _of_note(index, note)
+
+
+def _of_note(index: ReportIndex, note: Note) -> Stamp:
+    label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
+    text = _shared(index, [note])
+    return Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
 
 
 def _about_files(index: ReportIndex) -> Iterator[Stamp]:

@@ -72,7 +72,7 @@ def _row_with_cause(tier: str, bottleneck: Bottleneck) -> Row:
     cause = cause_in_words(bottleneck.cause)
     row: dict[str, Cell | str] = {}
     row["Tier"] = Cell(tier, detail=node, tier=tier)
-    row["Limited by"] = Cell(cause, detail=bottleneck.text)
+    row["Limited by"] = Cell(cause, detail=bottleneck.in_words)
     for name, title in _EVIDENCE.items():
         row[title] = _evidence(bottleneck, name)
     return row

@@ -380,14 +380,12 @@ def test_at_the_cap_says_how_long_where_and_how_slow() -> None:
 def test_says_where_a_faster_disk_would_not_help(name: str, value: float) -> None:
     """Only where the database counts how long sessions wait for the disk, and they hardly do."""
     idle = {"sessions_reading_pct": 0.9, "log_syncing_pct": 1.0}
-    assert "faster disk would not" in judged({name: value, **idle}).text.replace(
-        " A ", " a "
-    )
+    assert judged({name: value, **idle}).is_no_disk
     if (
         name != "nopm_of_ceiling_pct"
     ):  # there throughput is at most 5 % from what was asked for
         for waiting in ({}, {"sessions_reading_pct": 2.5}):
-            assert "faster disk would not" not in judged({name: value, **waiting}).text
+            assert not judged({name: value, **waiting}).is_no_disk
 
 
 SLOW = {
@@ -449,11 +447,15 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     assert (found.cause, found.node) == ("slow_node", "node-3")
 
 
-def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign() -> (
-    None
-):
-    said = f"More CPU would raise throughput. {NO_FASTER_DISK}"
-    limit = Bottleneck("premium", "insert", "node-1", "cpu_bound", said, {})
+@pytest.mark.parametrize("claim", [NO_FASTER_DISK, "In other words, none."])
+@pytest.mark.parametrize("cause", ["cpu_bound", "client_bound", "network_bound"])
+def test_the_claim_that_a_faster_disk_gives_nothing_is_held_against_the_campaign(
+    cause: BottleneckCause, claim: str
+) -> None:
+    said = "More would raise throughput."
+    limit = Bottleneck(
+        "premium", "insert", "node-1", cause, said, {}, faster_disk=claim
+    )
 
     def held(high_pct: float) -> str:
         change = Change(
@@ -462,13 +464,13 @@ def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign(
         prices = (None, None, "", "", None, "", "", "")
         offer = Offer("premium", "not enough", *prices, (change,), ())
         made = Decision("insert", None, "", None, None, offers=(offer,))
-        return verdicts.held_against(limit, [made]).text
+        return verdicts.held_against(limit, [made]).in_words
 
     assert held(-2.6) == (
-        "More CPU would raise throughput. A faster disk would raise it, too: against "
+        "More would raise throughput. A faster disk would raise throughput: against "
         "ultra −6.0 % (−9.0 % to −2.6 %)."
     )
-    assert held(1.0) == said
+    assert held(1.0) == f"{said} {claim}"
 
 
 def test_the_machine_as_limit_names_who_used_it() -> None:

@@ -294,6 +294,10 @@ def test_what_the_cloud_says_otherwise() -> None:
             {"tier": {"cloud": {"machine": "Standard_D8s_v5, Standard_D4s_v5"}}},
             "runs on a Standard_D4s_v5, but",
         ),
+        (
+            {"tier": {"cloud": {"machine": "a, b", "machines": ["e2 (2, small)"]}}},
+            "runs on a e2 (2, small), but",
+        ),
         ({"identity": {"machine_types": {"node-1": "Standard_D8s_v5"}}}, None),
         (
             {

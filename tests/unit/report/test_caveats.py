@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Doubt
+from orchestrator.facts import NoteKind
+from orchestrator.model import Doubt, Note
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from tests.campaigns import build_campaign
@@ -32,3 +35,12 @@ def test_what_holds_for_several_tiers_is_said_once() -> None:
 def test_a_tier_s_name_in_a_text_is_no_field() -> None:
     doubts = capped(None, "premium: a word"), capped("ultra", "a word")
     assert stamp_of(*doubts) == "premium: a word. ultra: a word."
+
+
+@pytest.mark.parametrize("kind", ["unfinished", "left behind"])
+def test_what_somebody_must_act_on_comes_first_by_its_kind(kind: NoteKind) -> None:
+    notes = (Note("other", "of no kind"), Note(kind, "look at it"))
+    campaign = replace(CAMPAIGN, plan=replace(CAMPAIGN.plan, notes=notes))
+    texts = [stamp.text for stamp in caveats.stamps(ReportIndex(campaign, VERDICT))]
+    assert texts[0] == "Look at it."
+    assert texts.count("Of no kind.") == texts.count("Look at it.") == 1

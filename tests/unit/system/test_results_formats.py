@@ -62,6 +62,7 @@ def in_format_2(judged: Path) -> str:
         assert (decided_by is None) == (decision["criterion"] == "")
     for cause in content["bottlenecks"]:
         cause["text"] = cause["text"].removesuffix(LOCKS_UNKNOWN)
+        assert cause.pop("faster_disk") == ""
     cluster = content["cluster"]
     if cluster is not None:
         assert cluster.pop("basis") and cluster.pop("confidence_pct")

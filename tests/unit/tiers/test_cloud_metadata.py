@@ -252,6 +252,7 @@ def test_answers_of_several_machines_are_one() -> None:
     )
     both = recorded([one, other])
     assert (both["machine"], both["failure"]) == ("n2", "down")
+    assert both["machines"] == ["n2"]
     assert both["differences"] == ["a", "b"]
     assert list(both["disks"]) == ["vm1:/mnt", "vm2:/mnt"]
 

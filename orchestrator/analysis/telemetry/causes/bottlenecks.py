@@ -70,6 +70,9 @@ def _named(
     if record.workload.slow:
         cause = _DISK_WAS_SLOW
         remarks = ""
+    faster_disk = ""
+    if cause.is_no_disk:
+        faster_disk = phrases.NO_FASTER_DISK
     run = record.run
     return Bottleneck(
         profile=run.profile,
@@ -78,6 +81,7 @@ def _named(
         verdict=cause.name,
         text=cause.text + remarks,
         evidence=_stated(values, cause),
+        faster_disk=faster_disk,
     )
 
 

@@ -158,10 +158,9 @@ def _both_at_cap_of_machine(
     waits = instead_of_idle(values, "each I/O")
     text = (
         f"The disks of {node} for data and WAL together {reached}{waits}. "
-        f"Their machine ({tier.machine.vm}) lets no more through. A larger machine would help; "
-        "faster disks would not."
+        f"Their machine ({tier.machine.vm}) lets no more through. A larger machine would help."
     )
-    return Cause("vm_cap", text + memory_too(values))
+    return Cause("vm_cap", text + memory_too(values), is_no_disk=True)
 
 
 def _is_held_back_by_machine(

@@ -11,11 +11,13 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence
 @dataclass(frozen=True)
 class Cause:
     """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
-    of throughput follows it than the next."""
+    of throughput follows it than the next. `is_no_disk`: whether a faster disk would not raise
+    throughput, as far as counters tell."""
 
     name: facts.BottleneckCause
     text: str
     ahead_pct: float | None = None
+    is_no_disk: bool = False
 
 
 # Words of a cause's name that are no common ones.

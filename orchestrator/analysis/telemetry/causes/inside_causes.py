@@ -17,7 +17,6 @@ from orchestrator.analysis.telemetry.causes.outside_causes import (
 )
 from orchestrator.analysis.telemetry.causes.phrases import (
     MEMORY_PRESSURE_PCT,
-    NO_FASTER_DISK,
     UNLOADED,
     cap_use,
     lower_latency,
@@ -88,16 +87,13 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
     if values.cpu.throttled_pct:
         periods = percent(values.cpu.throttled_pct)
         throttled = f", which was used up in {periods} of its periods"
-    no_disk = ""
-    if signs.disk_is_idle(values):
-        no_disk = f" {NO_FASTER_DISK}"
     used = percent(values.cpu.cpu_pct)
     caps = cap_use(values)
     text = (
         f"{node} used {used} of its CPU{throttled}{caps}. "
-        f"More CPU would raise throughput.{no_disk}"
+        "More CPU would raise throughput."
     )
-    return Cause("cpu_bound", text)
+    return Cause("cpu_bound", text, is_no_disk=signs.disk_is_idle(values))
 
 
 def _cpu_is_free(values: Evidence) -> bool:
@@ -207,10 +203,10 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
     busy = percent(values.disk.disk_busy_pct)
     text = (
         f"{node}'s disk was busy {busy} of the time, and nothing else was full. The data "
-        "that sessions asked for were in memory. Another disk would not change "
-        f"that{more_sessions}. To measure the disk, take a larger data set or less memory."
+        f"that sessions asked for were in memory{more_sessions}. "
+        "To measure the disk, take a larger data set or less memory."
     )
-    return Cause("in_cache", text)
+    return Cause("in_cache", text, is_no_disk=True)
 
 
 # ------------------------------------------------------------------ memory

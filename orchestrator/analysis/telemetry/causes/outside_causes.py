@@ -42,10 +42,9 @@ def _all_is_served(values: Evidence) -> bool:
 def _load_is_served(values: Evidence, node: str) -> Cause:
     text = (
         f"The load asks for no more: {values.load.rate_served_pct or 0.0:.1f} % of the "
-        "transactions that were due ended in the window. A faster disk would not raise "
-        "throughput; compare latencies."
+        "transactions that were due ended in the window. Compare latencies."
     )
-    return Cause("load_bound", text)
+    return Cause("load_bound", text, is_no_disk=True)
 
 
 def _is_at_ceiling(values: Evidence) -> bool:
@@ -56,10 +55,9 @@ def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
     share_pct = values.load.nopm_of_ceiling_pct or 0.0
     text = (
         "The terminals' think time is the limit: New-Orders a minute reached "
-        f"{share_pct:.1f} % of the most that it allows. A faster disk would not raise "
-        "throughput; compare latencies."
+        f"{share_pct:.1f} % of the most that it allows. Compare latencies."
     )
-    return Cause("load_bound", text)
+    return Cause("load_bound", text, is_no_disk=True)
 
 
 # ------------------------------------------------------------------ the network
@@ -80,9 +78,9 @@ def _full_link(values: Evidence, node: str) -> Cause:
     traffic = f"{_traffic(values)}{again}"
     text = (
         f"The link of {node} was at {rate} {time_text} of the time ({traffic}). A "
-        "faster network would help; a faster disk would not."
+        "faster network would help."
     )
-    return Cause("network_bound", text)
+    return Cause("network_bound", text, is_no_disk=True)
 
 
 def _traffic(values: Evidence) -> str:
@@ -106,15 +104,12 @@ def client_bound(values: Evidence, node: str) -> Cause:
     one_core = ""
     if signs.client_fills_one_core(values):
         one_core = "it used one core and no more, "
-    no_disk = ""
-    if signs.disk_is_idle(values):
-        no_disk = "a faster disk would not help, and "
     machine = machine_use(values)
     text = (
-        f"The load generator was the limit: {one_core}{machine}; {no_disk}what "
+        f"The load generator was the limit: {one_core}{machine}; what "
         f"the database could do was not measured. {_APART_TO_TELL}"
     )
-    return Cause("client_bound", text)
+    return Cause("client_bound", text, is_no_disk=signs.disk_is_idle(values))
 
 
 # ------------------------------------------------------------------ the machine
@@ -133,12 +128,8 @@ def _full_machine(values: Evidence, node: str) -> Cause:
     stolen = ""
     if (values.host.steal_pct or 0.0) >= STOLEN_PCT:
         stolen = f", and its host gave {percent(values.host.steal_pct)} to others"
-    no_disk = ""
-    if signs.disk_is_idle(values):
-        no_disk = " A faster disk would not help here."
-    machine = machine_use(values)
-    limit = f"{which} was the limit: {machine}{stolen}."
-    return Cause("machine_bound", f"{limit}{no_disk} {_APART_TO_TELL}")
+    text = f"{which} was the limit: {machine_use(values)}{stolen}. {_APART_TO_TELL}"
+    return Cause("machine_bound", text, is_no_disk=signs.disk_is_idle(values))
 
 
 def host_disk_bound(values: Evidence) -> bool:

@@ -18,7 +18,7 @@ _PART = 0.2
 QUEUED_PCT = 10.0
 QUEUED_S = 0.001
 REFUSED_PER_S = 1.0
-NO_FASTER_DISK = "A faster disk would not."
+NO_FASTER_DISK = "A faster disk would not raise throughput."
 
 Titled = tuple[str, float | None]  # what a value is of, and the value in %
 

@@ -71,10 +71,15 @@ def concluded_from(tried: Trials, bottleneck: Bottleneck, followed: str) -> Bott
     gains = [_sentence(elasticity, followed) for elasticity in tried.elasticities]
     changes = units.listed(gains)
     text = f"{concluded.text} {changes}."
+    faster_disk = bottleneck.faster_disk
+    # What was said of the disk belongs to the cause that counters named.
+    if concluded.cause != bottleneck.cause:
+        faster_disk = ""
     return replace(
         bottleneck,
         verdict=concluded.cause,
         text=text,
+        faster_disk=faster_disk,
         elasticities=tried.elasticities,
     )
 

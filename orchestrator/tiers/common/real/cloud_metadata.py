@@ -63,23 +63,24 @@ def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
         differences += answer.differences
     facts: dict[str, Any] = {"provider": cloud}
     # Several machines of one size are told once.
-    machine = _distinct(", ", [answer.machine for answer in answers])
-    if machine:
-        facts["machine"] = machine
+    machines = _distinct([answer.machine for answer in answers])
+    if machines:
+        facts["machine"] = ", ".join(machines)
+        facts["machines"] = machines
     if disks:
         facts["disks"] = disks
     if differences:
         facts["differences"] = differences
-    failure = _distinct("; ", [answer.failure for answer in answers])
-    if failure:
-        facts["failure"] = failure
+    failures = _distinct([answer.failure for answer in answers])
+    if failures:
+        facts["failure"] = "; ".join(failures)
     facts["not_told"] = of_clouds("not_told").get(cloud, "")
     return facts
 
 
-def _distinct(between: str, texts: Sequence[str]) -> str:
+def _distinct(texts: Sequence[str]) -> list[str]:
     """The texts that are not empty, each once."""
-    return between.join(dict.fromkeys(text for text in texts if text))
+    return [text for text in dict.fromkeys(texts) if text]
 
 
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
