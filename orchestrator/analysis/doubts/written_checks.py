@@ -43,6 +43,8 @@ def not_counted(run: RunData, _: Totals) -> Doubts:
 def _log_unlike_declared(run: RunData) -> Doubts:
     """Disks of the WAL of a cluster that others run, held against what its profile declares."""
     tier = run.record.profile.tier
+    if tier.disk.kind == "storage-class" and tier.wal is not None:
+        yield from _volumes_of_logs_not_found(run)
     # Of tiers of other kinds the flow itself makes or refuses them.
     if tier.disk.kind != "existing":
         return
@@ -59,6 +61,21 @@ def _log_unlike_declared(run: RunData) -> Doubts:
         yield _no_wal_disk_found(without)
     if tier.wal is None and log_disks:
         yield _wal_disks_without_limits(log_disks)
+
+
+def _volumes_of_logs_not_found(run: RunData) -> Doubts:
+    """Volumes whose device is not known, such as one that is mounted by a name not of /dev."""
+    without: list[str] = []
+    for node in run.record.nodes:
+        if node.role == "database" and node.wal_device is None:
+            without.append(node.name)
+    if without:
+        yield limits_the_answer(
+            "disks not counted",
+            f"{listed(without)}: the device of the volume that holds the WAL was not found. Its "
+            "limits are held against nothing",
+            advice="see by which name the pod mounts it: a device right below /dev is counted",
+        )
 
 
 def _log_elsewhere(run: RunData) -> Doubts:

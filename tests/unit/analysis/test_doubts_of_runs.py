@@ -17,8 +17,8 @@ from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.metrics import measured
-from orchestrator.model import Dataset, Record
-from orchestrator.tier import Burst
+from orchestrator.model import Dataset, Node, Record
+from orchestrator.tier import Burst, ClassVolumes
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import GIB, Shape, held, sampled_in
 from tests.campaigns import START_S, build_gate, build_tier
@@ -33,6 +33,25 @@ def test_unsteady_throughput_names_run_and_warm_up() -> None:
         "throughput drifted by −31.2 % over the measured window"
     )
     assert found.advice == "warm up for longer than 10 s, or measure for longer"
+
+
+@pytest.mark.parametrize(("device", "is_told"), [(None, True), ("nvme2n1", False)])
+def test_a_volume_of_the_log_whose_device_is_not_known(
+    device: str | None, is_told: bool
+) -> None:
+    def change(record: Record) -> Record:
+        tier = replace(build_tier("premium"), disk=ClassVolumes())
+        profile = replace(record.profile, tier=replace(tier, wal=tier))
+        nodes: list[Node] = []
+        for node in record.nodes:
+            nodes.append(replace(node, wal_device=device))
+        return replace(record, profile=profile, nodes=tuple(nodes))
+
+    campaign = small(change=change)
+    assert ("disks not counted" in kinds(campaign)) is is_told
+    if is_told:
+        found = the("disks not counted", campaign)
+        assert "node-1: the device of the volume that holds the WAL" in found.text
 
 
 def with_a_slow_disk(
