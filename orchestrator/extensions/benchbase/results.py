@@ -105,15 +105,15 @@ def _agree(attempts: pd.DataFrame, histograms: Mapping[str, Any]) -> bool:
 
 def _only(out: Path, ending: str) -> Path:
     """The one file of this ending. LoadError if there is none, or if there are several."""
-    found = sorted(out.glob(f"*.{ending}"))
-    if len(found) == 1:
-        return found[0]
+    matching = sorted(out.glob(f"*.{ending}"))
+    if len(matching) == 1:
+        return matching[0]
     advice = "look at benchbase.out there: it says why BenchBase wrote none"
-    if found:
+    if matching:
         advice = (
             "the folder holds the results of several executions: read them one by one"
         )
-    raise LoadError(f"{out} holds {len(found)} files *.{ending}, not one", advice)
+    raise LoadError(f"{out} holds {len(matching)} files *.{ending}, not one", advice)
 
 
 def summary(out: Path) -> dict[str, Any]:

@@ -55,15 +55,15 @@ class Tera(InClient):
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         """UsageError if the workload does not fit the cluster."""
-        found: list[Mistake] = []
+        refused: list[Mistake] = []
         if spec.client == "beside" and _place(workload) == "nodes":
             what = "counts with `jobs_on: client` alone"
-            found.append(Mistake("cluster.client", what))
+            refused.append(Mistake("cluster.client", what))
         if _share_bytes(workload, spec.nodes) == 0:
             what = f"is not one file for each of {spec.nodes} nodes"
-            found.append(Mistake("dataset.bytes", what))
+            refused.append(Mistake("dataset.bytes", what))
         title = f"{workload.name} cannot run on this cluster"
-        require_none(found, title, "correct these")
+        require_none(refused, title, "correct these")
 
     def load(
         self, workload: Workload, cluster: Cluster, client: Node, world: World

@@ -119,10 +119,13 @@ def _check(
     declared = None
     if cap_per_s is not None:
         declared = reads.in_unit(cap_per_s)
-    title = f"{reads.title}, {len(checked)} disks at once"
-    reached = reads.in_unit(per_s)
     check = expected.judged(
-        reads.quantity, title, reads.unit, declared, reached, _TOLERANCE_PCT
+        reads.quantity,
+        f"{reads.title}, {len(checked)} disks at once",
+        reads.unit,
+        declared,
+        reads.in_unit(per_s),
+        _TOLERANCE_PCT,
     )
     # Two slow disks may not reach what a hundred share. Then the sum says nothing of the limit.
     if cap_per_s and _alone_per_s(checked, reads) < cap_per_s:
