@@ -12,7 +12,8 @@ TierbenchError                  70  catch this to catch all of ours
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
-│   ├── NotPermittedError        2  the database's user may not do what a statement asks
+│   ├── StatementError           2  a database refused a statement, or ended it
+│   │   └── NotPermittedError    2  its user may not do what the statement asks
 │   ├── NotCountedError          2  servers do not count the statements of a database
 │   ├── VoidError                2  what was measured is void, though all seemed well meanwhile
 │   └── LoadError                2  the load generator failed, or loaded something else than asked
@@ -168,7 +169,19 @@ class GateError(RunError):
     pass
 
 
-class NotPermittedError(RunError):
+class StatementError(RunError):
+    """`sqlstate`: the code of the reason, which is the same in each language of a server; empty
+    where none answered. `message`: its first sentence, as the server says it."""
+
+    def __init__(
+        self, what: str, advice: str = "", sqlstate: str = "", message: str = ""
+    ) -> None:
+        super().__init__(what, advice)
+        self.sqlstate = sqlstate
+        self.message = message or what
+
+
+class NotPermittedError(StatementError):
     pass
 
 

@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import NotPermittedError, RunError, UsageError
+from orchestrator.errors import (
+    NotPermittedError,
+    RunError,
+    StatementError,
+    UsageError,
+)
 from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World
 from orchestrator.system import sql
@@ -203,7 +208,8 @@ class Asked:
     def _require_unused(self) -> None:
         if self.server.busy:
             self.server.busy -= 1
-            raise RunError('database "tierbench" is being accessed by other users')
+            german = "auf Datenbank »tierbench« wird von anderen Benutzern zugegriffen"
+            raise StatementError(german, sqlstate=sql.OBJECT_IN_USE)
 
     def _transaction(self, text: str) -> None:
         """PostgreSQL undoes a renaming that is rolled back."""

@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.figures.statements import grown
-from orchestrator.errors import UNREADABLE, NotCountedError, TierbenchError
+from orchestrator.errors import (
+    UNREADABLE,
+    NotCountedError,
+    StatementError,
+    TierbenchError,
+)
 from orchestrator.model import Cluster
 from orchestrator.parts import ClientLoad
 from orchestrator.run.run_context import RunContext
@@ -119,9 +124,12 @@ def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
         return ask(begin_s)
     except NotCountedError as error:
         return _Asked({"not_read": error.what, "not_counted_in": error.database})
+    except StatementError as error:
+        # Behind it PostgreSQL has the line of the statement, which says nothing to who reads the
+        # report.
+        return _Asked({"not_read": error.message})
     except TierbenchError as error:
-        # PostgreSQL adds the line of the statement, which says nothing to who reads the report.
-        return _Asked({"not_read": error.what.partition(" LINE ")[0]})
+        return _Asked({"not_read": error.what})
     except UNREADABLE as error:
         kind = type(error).__name__
         reason = f"the answer has an unknown form: {kind}: {error}"

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+# SQLSTATEs by their names in PostgreSQL's appendix of error codes.
+NOT_PERMITTED = "42501"  # insufficient_privilege
+OBJECT_IN_USE = "55006"  # object_in_use: others are connected to the database
+STATEMENT_ENDED = "57014"  # query_canceled: by a timeout, or by another session
+
 
 @dataclass(frozen=True)
 class Address:
@@ -245,12 +250,15 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
+        where = f"SQL at {address.host}:{address.port}"
         # A message of several lines would break those of the console.
         words = " ".join(str(error).split())
-        error_class = errors.RunError
-        if isinstance(error, psycopg.errors.InsufficientPrivilege):  # SQLSTATE 42501
+        error_class = errors.StatementError
+        if error.sqlstate == NOT_PERMITTED:
             error_class = errors.NotPermittedError
         raise error_class(
-            f"SQL at {address.host}:{address.port}: {words}",
+            f"{where}: {words}",
             advice="look at the database's log among the raw files of the run",
+            sqlstate=error.sqlstate or "",
+            message=f"{where}: {error.diag.message_primary or words}",
         ) from error

@@ -73,7 +73,6 @@ def create_own(session: Session, account: model.Endpoint) -> None:
 
 
 WARM_S = 600.0
-_TIMED_OUT = "statement timeout"
 
 
 def fill_caches(
@@ -107,8 +106,8 @@ def _read_all(
     try:
         with connect(address, timeout_s) as session:
             session.rows(f"SELECT count(*) FROM {table}")
-    except errors.RunError as error:
-        if _TIMED_OUT not in error.what:
+    except errors.StatementError as error:
+        if error.sqlstate != sql.STATEMENT_ENDED:
             raise
         return False
     return True

@@ -18,7 +18,7 @@ from orchestrator import powers, units
 from orchestrator.databases.existing import identity, remembered
 from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.identity import DatabaseRow
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import RunError, StatementError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, shell, sql
 
@@ -26,7 +26,6 @@ _DDL_S = 600.0
 # A backend notices that its client is gone only when it next reads from it. Where servers pool
 # sessions, YugabyteDB's connection manager keeps an idle one for `ysql_conn_mgr_idle_time`: 180 s
 # on a real 2025.2.2.2.
-_IN_USE = "is being accessed by other users"
 IN_USE_S = 240.0
 
 Confirm = Callable[[str, bool], bool]
@@ -79,12 +78,14 @@ class Place:
                 f"the user {declared.user} must be allowed to create and drop the database "
                 f"{self.name}"
             )
-            if _IN_USE in error.what:
+            if _is_in_use(error):
                 advice = (
                     f"end the sessions in the database {self.name}: pg_stat_activity lists them. A "
                     "pooler may keep them"
                 )
-            raise RunError(error.what, advice) from error
+            # Who waits for it asks again which error it was.
+            error.advice = advice
+            raise
 
     def find(self, session: sql.Session) -> DatabaseRow | None:
         """The database that has our name now; None if there is none."""
@@ -121,7 +122,7 @@ class Place:
 
         def may_still_pass(error: Exception) -> bool:
             waited_s = clock.monotonic() - begun_s
-            if _IN_USE not in str(error):
+            if not _is_in_use(error):
                 return may_pass(error) and waited_s < PATIENCE_S
             self.world.progress.step(
                 f"waiting until nobody is connected to the database {self.name}. "
@@ -131,6 +132,11 @@ class Place:
             return True
 
         return patiently(drop, clock, may_still_pass, IN_USE_S)
+
+
+def _is_in_use(error: Exception) -> bool:
+    """Whether a statement was refused because others are connected to the database."""
+    return isinstance(error, StatementError) and error.sqlstate == sql.OBJECT_IN_USE
 
 
 @dataclass(frozen=True)

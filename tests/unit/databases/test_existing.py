@@ -357,7 +357,7 @@ def test_dropping_waits_longer_than_a_pooler_keeps_idle_sessions() -> None:
 
 def test_a_database_that_others_use_stays_and_says_whom_to_look_for() -> None:
     server = Server()
-    with pytest.raises(RunError, match="accessed by other users") as raised:
+    with pytest.raises(RunError, match="wird von anderen Benutzern") as raised:
         owned = owned_database.OwnDatabase(
             declaration.read(spec())[0], server.connect, world(), Terminal()
         )

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, StatementError
+from orchestrator.system import sql
 from orchestrator.system.sql import Address
 from orchestrator.yugabyte import queries
 from tests.fakes import FakeClock, fake_world
@@ -19,9 +20,9 @@ TABLES = ("stock", "customer", "item")
 
 
 class Server:
-    """A cluster whose tables take so long to read, `fails` with the same words each time."""
+    """A cluster whose tables take so long to read, `fails`: what each reading raises."""
 
-    def __init__(self, table_s: float, fails: str = "") -> None:
+    def __init__(self, table_s: float, fails: Exception | None = None) -> None:
         self.clock = FakeClock()
         self.table_s = table_s
         self.fails = fails
@@ -54,8 +55,8 @@ class _Session:
             server.timeouts_s.append(self._timeout_s)
             server.clock.sleep(server.table_s)
             server.read.add((self._host, text.rpartition(" ")[2]))
-        if server.fails:
-            raise RunError(server.fails)
+        if server.fails is not None:
+            raise server.fails
         return [{"count": 1}]
 
 
@@ -89,7 +90,9 @@ def test_a_table_is_begun_while_more_than_a_second_is_left(
 
 
 def test_a_table_that_the_server_gave_up_is_a_cache_that_is_not_full() -> None:
-    given_up = Server(1.0, "canceling statement due to statement timeout")
+    """In whichever language the server tells it."""
+    german = "storniere Anfrage wegen Zeitüberschreitung der Anfrage"
+    given_up = Server(1.0, StatementError(german, sqlstate=sql.STATEMENT_ENDED))
     (text,) = given_up.warned()
     assert "the cache was not full" in text
     assert len(given_up.read) == 2, "a node goes on to no other table"
@@ -97,4 +100,6 @@ def test_a_table_that_the_server_gave_up_is_a_cache_that_is_not_full() -> None:
 
 def test_what_else_goes_wrong_is_raised() -> None:
     with pytest.raises(RunError, match="no such table"):
-        Server(1.0, "no such table").warned()
+        Server(1.0, RunError("no such table")).warned()
+    with pytest.raises(StatementError, match="statement timeout of a dish"):
+        Server(1.0, StatementError("statement timeout of a dish")).warned()

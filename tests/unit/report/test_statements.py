@@ -18,7 +18,7 @@ from orchestrator.analysis.figures.statements import grown, pooled
 from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
-from orchestrator.errors import NotCountedError, RunError
+from orchestrator.errors import NotCountedError, RunError, StatementError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import ClientLoad
 from orchestrator.report.blocks import Paragraph, Table
@@ -191,7 +191,11 @@ def test_where_servers_count_nothing_the_record_has_the_database(
 
 
 @pytest.mark.parametrize(
-    "first", [[RunError(f"{ABSENT} LINE 2: FROM …")], [[], RunError(ABSENT)]]
+    "first",
+    [
+        [StatementError(f"{ABSENT} LINE 2: FROM …", message=ABSENT)],
+        [[], RunError(ABSENT)],
+    ],
 )
 def test_servers_without_counts_leave_the_reason(
     tmp_path: Path, first: list[Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, StatementError
 from orchestrator.model import Cluster, Node
 from orchestrator.parts import ClientLoad
 from orchestrator.run.run_context import Draft, RunContext
@@ -63,7 +63,11 @@ def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, A
     [
         (LOCKED, {"waits": {"window_s": 30.0, **LOCKED}}),
         ({}, {}),
-        (RunError("no history LINE 1: SELECT"), {"waits": {"not_read": "no history"}}),
+        (
+            StatementError("no history LINE 1: SELECT", message="no history"),
+            {"waits": {"not_read": "no history"}},
+        ),
+        (RunError("an odd LINE 1"), {"waits": {"not_read": "an odd LINE 1"}}),
         (
             KeyError("kept_s"),
             {"waits": {"not_read": OTHER_FORM}},

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from orchestrator.errors import NotPermittedError, RunError
+from orchestrator.errors import NotPermittedError, RunError, StatementError
 from orchestrator.model import Endpoint, Tls
 from orchestrator.system import sql
 
@@ -99,4 +99,9 @@ def test_what_the_user_may_not_do_is_told_from_other_errors(
         at = sql.Address("127.0.0.1", port, "u", "p", "d", Tls("off"))
         with pytest.raises(RunError) as raised, sql.session(at, 5.0) as session:
             session.rows("DROP DATABASE d WITH (FORCE)")
-    assert isinstance(raised.value, NotPermittedError) is forbidden
+    error = raised.value
+    assert isinstance(error, NotPermittedError) is forbidden
+    assert isinstance(error, StatementError)
+    assert error.sqlstate == sqlstate.decode()
+    # The server's position in the statement is behind it.
+    assert error.message == f"SQL at 127.0.0.1:{port}: no"
