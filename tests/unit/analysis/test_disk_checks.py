@@ -258,6 +258,9 @@ def test_a_disk_of_the_wal_that_others_use_is_named() -> None:
     )
     doubt = found(replace(record(), nodes=nodes))["shared disk"]
     assert doubt.text.startswith("node-1's WAL and node-2's WAL share the disk sdx")
+    beside_data = (nodes[0], replace(node(2, "sdx"), wal_device="sdy"))
+    doubt = found(replace(record(), nodes=beside_data))["shared disk"]
+    assert doubt.text.startswith("node-1's WAL and node-2's data share the disk sdx")
     alone = tuple(replace(one, wal_device=f"wal-{one.name}") for one in nodes)
     assert found(replace(record(), nodes=alone)) == {}
 

@@ -109,6 +109,16 @@ def test_cost_for_a_unit_has_the_bounds_of_its_throughput() -> None:
     assert noisy.cost_per_unit_high == pytest.approx(71.03, abs=0.01)
 
 
+def test_where_fewer_nodes_were_measured_a_unit_costs_what_these_do() -> None:
+    """Six nodes are bought, and two gave this throughput."""
+    whole = tier("premium", ALIKE, 10.0)
+    cluster = replace(whole.profile.cluster, nodes=2, profile_nodes=6)
+    small = replace(whole, profile=replace(whole.profile, cluster=cluster))
+    offer, _ = decide(small, tier("ultra", HIGHER, 30.0)).offers
+    assert offer.monthly_cost == 60.0
+    assert offer.cost_per_unit == pytest.approx(1000 * 20 / 1000.2)
+
+
 def test_an_answer_says_what_its_figures_rest_on() -> None:
     found = decide(
         tier("premium", ALIKE, 10.0, (1, 2, 3, 4, 5)),

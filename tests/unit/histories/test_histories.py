@@ -110,11 +110,35 @@ def test_names_and_steps() -> None:
     assert of_file("iostat.json").resolution_s == 1
 
 
-def test_the_record_since_the_start_of_the_machine_does_not_count() -> None:
-    records = json.loads((FOLDER / "iostat.json").read_text())["sysstat"]["hosts"][0][
-        "statistics"
-    ]
+def of_iostat() -> tuple[Any, list[dict[str, Any]]]:
+    """The content of its file, and the records in it."""
+    content = json.loads((FOLDER / "iostat.json").read_text())
+    return content, content["sysstat"]["hosts"][0]["statistics"]
+
+
+def test_the_record_since_the_start_of_the_machine_does_not_count(
+    tmp_path: Path,
+) -> None:
+    content, records = of_iostat()
     assert len(of_file("iostat.json").begin_s) == len(records) - 1
+    # With -z it writes no disk that did nothing, and so perhaps none.
+    records[5]["disk"] = []
+    file = tmp_path / "iostat.json"
+    file.write_text(json.dumps(content))
+    assert len(of_file(str(file)).begin_s) == len(records) - 2
+
+
+def test_what_was_in_flight_is_told_by_iostat() -> None:
+    """The queue's mean length, in intervals of a second: iostat(1)."""
+    _, records = of_iostat()
+    queued = 0.0
+    for record in records[1:]:
+        (disk,) = [disk for disk in record["disk"] if disk["disk_device"] == "vda"]
+        queued += disk["aqu-sz"]
+    queue_s = of_file("iostat.json").queue_s
+    assert queue_s is not None
+    assert queued > 1
+    assert queue_s.sum() == pytest.approx(queued, rel=0.02)
 
 
 # ------------------------------------------------------------------ Prometheus

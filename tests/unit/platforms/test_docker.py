@@ -223,6 +223,19 @@ def test_limits_of_a_running_container_are_lifted(
     assert left["mem_limit"] == left["memswap_limit"] > 2**50
 
 
+@pytest.mark.parametrize(("cpus", "quota_us"), [(0.5, 50_000), (None, -1)])
+def test_the_processors_of_a_running_container_are_limited(
+    engine: Engine, ours: DockerPlatform, cpus: float | None, quota_us: int
+) -> None:
+    """Of each tenth of a second. None lifts the limit."""
+    with ours.running(replace(SPEC, cpus=1.0)) as container:
+        assert container.limits is not None
+        container.limits.set_cpus(cpus)
+        limits_given = engine.things[-1].attrs["HostConfig"]
+    assert limits_given["cpu_quota"] == quota_us
+    assert limits_given["cpu_period"] == 100_000
+
+
 def test_limits_in_force_are_read_back() -> None:
     text = (
         "Limit                     Soft Limit           Hard Limit           Units     \n"

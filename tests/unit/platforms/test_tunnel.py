@@ -71,6 +71,7 @@ def test_the_socket_of_the_other_side_is_forwarded(log: Path) -> None:
         forwarded.close()
     assert not forwarded.socket.parent.exists()
     assert not Path("/proc", call[0]).exists(), "ssh has ended"
+    assert not forwarded._keeper.is_alive(), "nobody opens it again"
 
 
 def test_a_tunnel_that_breaks_is_made_again(log: Path) -> None:

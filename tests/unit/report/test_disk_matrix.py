@@ -77,7 +77,8 @@ def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) ->
     campaign = store.load(folder)
     priced: list[Profile] = []
     for profile in plan.profiles:
-        tier = replace(profile.tier, price=LISTED)
+        price = replace(LISTED, verified=profile.name == "premium")
+        tier = replace(profile.tier, price=price)
         priced.append(replace(profile, tier=tier))
     campaign = replace(campaign, plan=replace(campaign.plan, profiles=tuple(priced)))
     brief = arrange(campaign, judge(campaign)).brief
@@ -87,6 +88,8 @@ def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) ->
     assert brief.what.count("for 20.07 USD a month") == 2
     assert len(brief.what) <= 110, "a telephone has four lines for it"
     assert brief.price.count("costs 20.07 USD a month a disk") == 2
+    assert brief.price.count("a disk (list price, not verified)") == 1
+    assert "ultra costs 20.07 USD a month a disk (list price" in brief.price
     assert "per 1,000 IOPS" in brief.price
     assert "open" not in brief.how_sure and brief.how_sure == "Measured once by fio."
     assert brief.not_tested.startswith("A database on them")

@@ -157,6 +157,19 @@ def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "facts"), [("sort", {"checksums": ["3d1575c41c3d8"] * 3}), ("gen", {})]
+)
+def test_sorted_rows_are_scanned_after_the_run(
+    name: str, facts: dict[str, Any], tmp_path: Path
+) -> None:
+    clock = FakeClock()
+    platform = Jobs(hadoop.said("scan.log") + GENERATED, clock)
+    world: World = fake_world(platform=platform, clock=clock)
+    with hadoop.cluster() as cluster:
+        assert Tera().verify(shipped(name), cluster, world) == facts
+
+
+@pytest.mark.parametrize(
     ("name", "said", "changed", "why"),
     [
         ("scan", hadoop.said("scan.log") + "CHECKSUM=1\n", {}, "3d1575c41c3d8, not 1"),
