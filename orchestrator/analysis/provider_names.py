@@ -7,7 +7,7 @@ machines, and on Kubernetes each run rents its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from orchestrator.facts import group
 from orchestrator.model import Record
@@ -19,9 +19,33 @@ _LOG_OF_PATH = "'s WAL"
 # Linux has the name of an EBS volume as its device's serial number, without the hyphen.
 _SERIAL = "vol"
 _VOLUME = "vol-"
+_NUMBER = "lun"
+
+# Clouds that report of the limits of their disks.
+Cloud = Literal["azure", "aws"]
+_CLOUDS: tuple[Cloud, ...] = ("azure", "aws")
+# Ends the name of a cloud's CSI driver.
+_DRIVERS: Mapping[Cloud, str] = {"azure": ".azure.com", "aws": ".aws.com"}
 
 
-def of_disks(record: Record, node: str, *, of_log: bool) -> frozenset[str]:
+def cloud(record: Record) -> Cloud | None:
+    """Whose disks a run is on: by its tier's row of the catalog, the driver of its volumes, or what
+    the disks are called. None if nothing tells that, or the cloud reports of no limits."""
+    row = record.profile.tier.origin.catalog_type
+    driver = str(group(record.facts, "tier").get("provisioner", ""))
+    for name in _CLOUDS:
+        if row.startswith(f"{name}/") or driver.endswith(_DRIVERS[name]):
+            return name
+    for node in record.nodes:
+        for disk in of_disks(record, node.name):
+            if disk.startswith(_NUMBER):
+                return "azure"
+            if disk.startswith(_VOLUME):
+                return "aws"
+    return None
+
+
+def of_disks(record: Record, node: str, *, of_log: bool = False) -> frozenset[str]:
     """Names of the disks of a node's data, or of those of its log alone: `lun0`,
     `vol-0123456789abcdef0`, or that of a disk resource. Several are striped to one. Empty if the
     facts name none."""
@@ -53,7 +77,7 @@ def _of_volume(handle: Any) -> Iterator[str]:
 def _of_answer(answer: dict[str, Any]) -> Iterator[str]:
     """What a cloud's metadata service says of a device."""
     if "lun" in answer:
-        yield f"lun{answer['lun']}"
+        yield f"{_NUMBER}{answer['lun']}"
     volume = str(answer.get("volume", ""))
     if volume.startswith(_SERIAL):
         yield f"{_VOLUME}{volume.removeprefix(_SERIAL).removeprefix('-')}"

@@ -5,7 +5,7 @@ proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
 from orchestrator import units
-from orchestrator.analysis.answers import varied_brief
+from orchestrator.analysis.answers import provider_metrics, varied_brief
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_of_one_profile import brief_of_one_profile
 from orchestrator.analysis.answers.brief_reasons import (
@@ -48,7 +48,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         _opening(asked, brief.how_sure),
         sentence(_not_tested(asked, answer)),
         sentence(brief.price),
-        brief.next_step,
+        _with_metrics(asked, brief.next_step),
     )
     if answer.kind == "comparison":
         may_say_buy = _may_say_buy(asked, answer)
@@ -179,6 +179,14 @@ _ON_REAL_DISKS = (
     "Before you buy, measure it on a real disk: `tierbench init NAME --path /mnt/DISK`."
 )
 _UNTIL_DECIDED = "Add `--until decided` to the command: it repeats what is open."
+
+
+def _with_metrics(asked: Asked, next_step: str) -> str:
+    """Behind what there is to do, what a provider may tell of a cause."""
+    metrics = provider_metrics.of_campaign(asked)
+    if metrics is None:
+        return next_step
+    return f"{next_step} {metrics.in_words()}".strip()
 
 
 def _next(asked: Asked, answer: Answer) -> str:

@@ -8,7 +8,7 @@ costs, how sure it is and what was not tested.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis.answers import speeds, untested
+from orchestrator.analysis.answers import provider_metrics, speeds, untested
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.briefs import campaign_brief
 from orchestrator.analysis.answers.one_profile import answer_of_one_profile
@@ -33,7 +33,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.design import disk_matrix
-from orchestrator.units import all_of
+from orchestrator.units import all_of, listed
 
 NO_DECISION = "No decision was recorded"
 # Parts of which another run may change what is said.
@@ -72,7 +72,7 @@ def _answer_of_loads(asked: Asked, not_tested: tuple[Untested, ...]) -> Answer:
         sureness=sureness,
         comparisons=tuple(comparisons),
         untested=not_tested,
-        next_steps=tuple(_repetitions(parts)),
+        next_steps=(*_repetitions(parts), *_provider_metrics(asked)),
     )
     # What limits count depends on the tier to buy, so the answer comes first.
     limits = _limits(answer, asked.verdict.bottlenecks)
@@ -204,6 +204,13 @@ def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierL
     for cell in bottlenecks:
         if cell.profile == purchase.tier:
             yield TierLimit(cell.workload, cell.node, cell.cause, cell.in_words)
+
+
+def _provider_metrics(asked: Asked) -> Iterator[NextStep]:
+    metrics = provider_metrics.of_campaign(asked)
+    if metrics is not None:
+        subject = listed(metrics.profiles)
+        yield NextStep("give metrics", subject, metrics.command)
 
 
 def _repetitions(parts: Sequence[PartAnswer]) -> Iterator[NextStep]:

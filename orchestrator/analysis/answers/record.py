@@ -104,8 +104,9 @@ CautionKind = Literal[
 ]
 
 # What there is to do. "repeat": more repetitions of what is open; "measure": a campaign on disks
-# that were not measured; "describe": a profile that such a campaign needs.
-StepKind = Literal["repeat", "measure", "describe", "read seconds"]
+# that were not measured; "describe": a profile that such a campaign needs; "give metrics": what a
+# provider kept of the disks.
+StepKind = Literal["repeat", "measure", "describe", "read seconds", "give metrics"]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.results import measured_window
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE
 from orchestrator.histories import prometheus
 from orchestrator.keys import shipped_yaml
 from orchestrator.model import Profile, Record
@@ -54,6 +54,7 @@ def stored(
     *profiles: str,
     disk: Emulated | RealDisks = REAL,
     count: int = 1,
+    catalog_type: str = "",
     tier_facts: Facts | None = None,
 ) -> Path:
     """A campaign of one run of each tier, as it is stored. count: disks that are striped to one.
@@ -65,13 +66,19 @@ def stored(
         measure_s=300.0,
         shapes=dict.fromkeys([(name, "insert") for name in profiles], BELOW_CAPS),
     )
-    on_disk = tuple(_on(profile, disk, count) for profile in campaign.plan.profiles)
-    plan = replace(campaign.plan, profiles=on_disk)
+
+    def on_disk(profile: Profile) -> Profile:
+        origin = replace(profile.tier.origin, catalog_type=catalog_type)
+        tier = replace(profile.tier, disk=disk, count=count, origin=origin)
+        return replace(profile, tier=tier)
+
+    profiles_on_disk = tuple(map(on_disk, campaign.plan.profiles))
+    plan = replace(campaign.plan, profiles=profiles_on_disk)
     where = campaign_writing.create(
         results, plan, campaign.fingerprint, 1_750_000_000.0
     )
     for run in campaign.runs:
-        record = replace(run.record, profile=_on(run.record.profile, disk, count))
+        record = replace(run.record, profile=on_disk(run.record.profile))
         if tier_facts is not None:
             facts = {**record.facts, "tier": tier_facts(record)}
             record = replace(record, facts=facts)
@@ -81,10 +88,6 @@ def stored(
             run_folder, record, run.intervals, transactions, [sampled_in(run)]
         )
     return where
-
-
-def _on(profile: Profile, disk: Emulated | RealDisks, count: int) -> Profile:
-    return replace(profile, tier=replace(profile.tier, disk=disk, count=count))
 
 
 @pytest.fixture
@@ -554,3 +557,62 @@ def test_recorded_disks_of_data_and_log_are_found_by_themselves(
     )
     (samples,) = (folder / "disk-metrics").glob("*.parquet")
     assert set(pd.read_parquet(samples)["node"]) == series
+
+
+# ------------------------------------------------------------------ the next step
+
+
+def command_of(folder: Path) -> list[str]:
+    """The words of the command on the page; none if it has none."""
+    for part in text_of(folder).split("`"):
+        if "--disk-metrics" in part:
+            return part.split()
+    return []
+
+
+def test_the_page_names_the_command_for_what_azure_kept(tmp_path: Path) -> None:
+    """From the page to the page that follows, which does not ask again."""
+    folder = stored(tmp_path / "results", "premium", catalog_type="azure/premium-ssd")
+    assert analyzed(folder) == EXIT_DONE
+    assert "Azure reports of limits. Ask it for the disks' metrics from" in text_of(
+        folder
+    )
+    documented = ["tierbench", "analyze", folder.name, "--disk-metrics", "FILE"]
+    assert command_of(folder) == documented
+    disks = of_azure(folder, {**AMOUNTS, **IDLE})
+    machine = of_azure(folder, MACHINE, luns=())
+    assert analyzed(folder, *given(disks, machine)) == EXIT_DONE
+    assert command_of(folder) == []
+
+
+def test_disks_that_nobody_has_recorded_are_to_be_named(tmp_path: Path) -> None:
+    folder = stored(
+        tmp_path / "results", "premium", "ultra", catalog_type="azure/premium-ssd"
+    )
+    assert analyzed(folder) in (EXIT_DONE, EXIT_INCONCLUSIVE)
+    assert "--disk premium/node-1=DISK" in " ".join(command_of(folder))
+
+
+def test_recorded_volumes_of_ebs_need_no_name(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "results", "premium", tier_facts=of_rented)
+    assert analyzed(folder) == EXIT_DONE
+    assert "AWS reports of limits" in text_of(folder)
+    assert "--disk" not in command_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("disk", "catalog_type"),
+    [
+        (REAL, ""),
+        (REAL, "gcp/pd-ssd"),
+        (build_tier("premium").disk, "azure/premium-ssd"),
+    ],
+)
+def test_where_no_provider_counts_nothing_is_asked_for(
+    tmp_path: Path, disk: Any, catalog_type: str
+) -> None:
+    folder = stored(
+        tmp_path / "results", "premium", disk=disk, catalog_type=catalog_type
+    )
+    assert analyzed(folder) == EXIT_DONE
+    assert command_of(folder) == []

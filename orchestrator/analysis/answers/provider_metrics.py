@@ -1,0 +1,126 @@
+"""What a provider kept of a tier's disks may tell what limited it: which metrics to ask for. Pure.
+
+Azure and AWS report when a limit of a disk or of its machine was reached (docs/SOURCES.md).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from orchestrator import units
+from orchestrator.analysis import provider_names
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.disks_of_nodes import database_nodes
+from orchestrator.analysis.provider_names import Cloud
+from orchestrator.analysis.telemetry.counters import reported_disks
+from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
+from orchestrator.design import node_disks
+from orchestrator.facts import BottleneckCause, DoubtKind
+from orchestrator.model import Record
+from orchestrator.tier import Emulated
+
+_NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")
+_CLOUDS: Mapping[Cloud, str] = {"azure": "Azure", "aws": "AWS"}
+# Causes that a disk's counters alone carry, and what was not found out.
+_INFERRED: tuple[BottleneckCause, ...] = (
+    "unattributed",
+    "iops_cap",
+    "bandwidth_cap",
+    "vm_cap",
+    "shared_cap",
+    "latency_bound",
+    "wal_disk_bound",
+    "burst_exhausted",
+)
+
+
+@dataclass(frozen=True)
+class ProviderMetrics:
+    """profiles: whose cause they may tell. begin_s, end_s: of their runs, Unix. command: as a shell
+    takes it, with FILE for the answer of the provider, and DISK for a disk that is in it."""
+
+    cloud: Cloud
+    profiles: tuple[str, ...]
+    begin_s: float
+    end_s: float
+    command: str
+
+    def in_words(self) -> str:
+        begin = units.format_moment(self.begin_s)
+        end = units.format_moment(self.end_s)
+        return (
+            f"What limited {units.listed(self.profiles)} was inferred, or not found out. "
+            f"{_CLOUDS[self.cloud]} reports of limits. Ask it for the disks' metrics from {begin} "
+            f"to {end} (docs/SOURCES.md), then `{self.command}`."
+        )
+
+
+def of_campaign(asked: Asked) -> ProviderMetrics | None:
+    """What to ask for. None where it would tell nothing, or no provider is known that has it."""
+    # No provider has metrics of runs that nobody made.
+    if any(doubt.kind in _NOT_MEASURED for doubt in asked.verdict.doubts):
+        return None
+    untold: dict[str, None] = {}
+    for bottleneck in asked.verdict.bottlenecks:
+        if _is_untold(bottleneck):
+            untold[bottleneck.profile] = None
+    by_cloud: dict[Cloud, list[Record]] = {}
+    for profile in untold:
+        for record in _on_real_disks(asked, profile):
+            cloud = provider_names.cloud(record)
+            if cloud is not None:
+                by_cloud.setdefault(cloud, []).append(record)
+    # Nobody compares two clouds in one campaign, and a command is of one.
+    for cloud, records in by_cloud.items():
+        return _asked_of(asked, cloud, records)
+    return None
+
+
+def _is_untold(bottleneck: Bottleneck) -> bool:
+    """Whether nothing but the counters of the machine carries the cause."""
+    for counted in (*fields(ProviderReport), *fields(VolumeCount)):
+        if counted.name in bottleneck.evidence:
+            return False
+    # A trial with other limits is a proof.
+    return bottleneck.cause in _INFERRED and not bottleneck.elasticities
+
+
+def _on_real_disks(asked: Asked, profile: str) -> Iterator[Record]:
+    for run in asked.campaign.done:
+        record = run.record
+        is_real = not isinstance(record.profile.tier.disk, Emulated)
+        if record.run.profile == profile and is_real and record.phases:
+            yield record
+
+
+def _asked_of(asked: Asked, cloud: Cloud, records: list[Record]) -> ProviderMetrics:
+    profiles: dict[str, None] = {}
+    begin_s = math.inf
+    end_s = -math.inf
+    for record in records:
+        profiles[record.run.profile] = None
+        begin_s = min(begin_s, record.phases[0].start_s)
+        end_s = max(end_s, record.phases[-1].end_s)
+    words = ["tierbench analyze", asked.campaign.name, "--disk-metrics FILE"]
+    words += _disks_to_name(asked, records[0])
+    return ProviderMetrics(
+        cloud=cloud,
+        profiles=tuple(profiles),
+        begin_s=begin_s,
+        end_s=end_s,
+        command=" ".join(words),
+    )
+
+
+def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
+    """`--disk p15/node-1=DISK` of each disk that is not recognised by itself."""
+    profile = record.run.profile
+    has_logs = node_disks.has_logs(record.profile.tier)
+    is_alone = len(asked.campaign.plan.profiles) == 1 and not has_logs
+    for node in database_nodes(record.nodes):
+        if not is_alone and not provider_names.of_disks(record, node.name):
+            yield f"--disk {profile}/{node.name}=DISK"
+        if has_logs and not provider_names.of_disks(record, node.name, of_log=True):
+            log = reported_disks.place(node.name, of_log=True)
+            yield f"--disk {profile}/{log}=DISK"
