@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
+from orchestrator.powers import Clock
 from tests import ROOT
 
 PAGE = (
     ROOT / "tests/fixtures/histories/node_exporter.txt"
 ).read_text()  # of node_exporter 1.5.0
 OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
+BEGIN_S = 1_795_651_200.0
 SIZED = ("--size", "250GiB")
 ON = ("--vm", "azure/Standard_D8s_v5", *SIZED)
 
 
 class Ticking(dict[str, tuple[int, str]]):
-    """Pages of a node_exporter of an idle machine, whose clock goes on."""
+    """Pages of a node_exporter of an idle machine, which has this clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
 
     def get(self, path: str, default: Any = None) -> Any:
         if not path.startswith("/metrics"):
@@ -26,7 +31,7 @@ class Ticking(dict[str, tuple[int, str]]):
         for line in PAGE.splitlines():
             name = line.partition("{")[0].partition(" ")[0]
             if name == "node_time_seconds":
-                line = f"{name} {time.time()!r}"
+                line = f"{name} {self._clock.now()!r}"
             lines.append(line)
         return 200, "\n".join(lines)
 

@@ -47,6 +47,9 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None: ...
 
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Sleeps until the event is set, for at most so long; returns whether it is set."""
+
 
 @dataclass(frozen=True)
 class CertificateFile:

@@ -59,6 +59,7 @@ class ShiftedClock:
         self._shift_s = shift_s
         self.monotonic = clock.monotonic
         self.sleep = clock.sleep
+        self.wait = clock.wait
 
     def now(self) -> float:
         return self._clock.now() + self._shift_s

@@ -100,7 +100,7 @@ def sampling(
             begun.set()
             # A late tick moves those after it, so that no burst of readings follows.
             due = max(due + every_s, clock.monotonic())
-            ended = stop.wait(max(0.0, due - clock.monotonic()))
+            ended = clock.wait(stop, max(0.0, due - clock.monotonic()))
 
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
     thread.start()

@@ -1,5 +1,6 @@
 """Time: the only module that reads a clock or sleeps, and the only bounded wait."""
 
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,6 +22,9 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        return event.wait(seconds)
+
 
 class MadeUpClock:
     """A clock that advances only by `sleep`: for rehearsals and tests."""
@@ -35,6 +39,10 @@ class MadeUpClock:
 
     def sleep(self, seconds: float) -> None:
         self.time_s += seconds
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        # For what another thread does, which takes real time.
+        return event.wait(seconds)
 
 
 def wait_until(

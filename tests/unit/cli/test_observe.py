@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import re
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -36,9 +35,10 @@ from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.http_client import TSERVER_RPC_PORT
 from tests import ROOT, pages
 from tests.apps import an_app, tierbench, with_parts
+from tests.clocks import SampledClock
 from tests.documented import examples
 from tests.fake_existing import POSTGRESQL, Server, database
-from tests.observations import ON, SIZED, Ticking, a_profile
+from tests.observations import BEGIN_S, ON, SIZED, Ticking, a_profile
 from tests.silent_peers import hanging_up
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
 from tests.written_histories import cloudwatch
@@ -55,10 +55,9 @@ def stored(folder: Path, *demands: Any) -> Path:
 
 
 def observed(results: Path, *words: str) -> Path:
-    assert (
-        tierbench(an_app(results), "observe", *words, "--results", str(results))
-        == EXIT_DONE
-    )
+    app = an_app(results, clock=SampledClock(BEGIN_S))
+    words = ("observe", *words, "--results", str(results))
+    assert tierbench(app, *words) == EXIT_DONE
     return max(results.glob("*observed*"))
 
 
@@ -621,8 +620,9 @@ class Interrupted(MadeUpClock):
 def test_after_an_interruption_it_says_how_an_observation_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    clock = Interrupted(BEGIN_S)
     with closing(pages.Server()) as exporter:
-        exporter.pages = Ticking()
+        exporter.pages = Ticking(clock)
         words = (
             "--exporter",
             exporter.url,
@@ -632,7 +632,7 @@ def test_after_an_interruption_it_says_how_an_observation_goes_on(
             "--results",
             str(tmp_path),
         )
-        app = replace(an_app(tmp_path), clock=Interrupted(time.time()))
+        app = an_app(tmp_path, clock=clock)
         assert tierbench(app, "observe", *words) == EXIT_INTERRUPTED
     said = " ".join(capsys.readouterr().err.split())
     assert (
@@ -649,11 +649,12 @@ def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_writ
     server = Server(
         banner=POSTGRESQL, databases={"postgres": set()}, directory="/mnt/data"
     )
-    app = an_app(tmp_path)
+    clock = SampledClock(BEGIN_S)
+    app = an_app(tmp_path, clock=clock)
     families = app.parts(None)
     known = {**families.databases, "existing": database(server)}
     with closing(pages.Server()) as exporter:
-        exporter.pages = Ticking()
+        exporter.pages = Ticking(clock)
         keys = {"hosts": "10.0.0.21", "maintenance_database": "postgres"}
         file = a_profile(tmp_path, node_exporters=exporter.url, **keys)
         words = (
@@ -681,9 +682,9 @@ def test_disks_of_this_computer_are_read_without_an_exporter(tmp_path: Path) -> 
     device = next(iter(block_devices.counter_rows(machine)))
     file = a_profile(tmp_path, hosts="localhost", devices=device)
     words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
-    assert (
-        tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
-    )  # no engine is asked
+    app = an_app(tmp_path, clock=SampledClock(BEGIN_S))
+    # No engine is asked.
+    assert tierbench(app, "observe", *words) == EXIT_DONE
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert (demand.node, demand.device) == (machine.name, device)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,23 +24,10 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities
 from orchestrator.run.readings import Miss
-from orchestrator.system.clock import SystemClock
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench
-
-
-class Meanwhile(SystemClock):
-    """The machine's, with which something is done so much after the first sleep began."""
-
-    def __init__(self, after_s: float, do: Callable[[], None]) -> None:
-        self.after_s, self.do = after_s, [do]
-
-    def sleep(self, seconds: float) -> None:
-        if self.do:
-            super().sleep(self.after_s)
-            seconds -= self.after_s
-            self.do.pop()()
-        super().sleep(seconds)
+from tests.clocks import SampledClock
+from tests.observations import BEGIN_S
 
 
 @dataclass
@@ -48,12 +35,13 @@ class Far:
     """A platform with machines that agents read; what was done to its guard, in order."""
 
     agents: Agents = field(default_factory=Agents)
+    clock: SampledClock = field(default_factory=lambda: SampledClock(BEGIN_S))
     done: list[str] = field(default_factory=list)
     placings: list[Placing] = field(default_factory=list)
     has: str = "disk"
 
     def __post_init__(self) -> None:
-        self.machine = self.agents.machine("far")
+        self.machine = self.agents.machine("far", self.clock)
         self.device = next(iter(block_devices.counter_rows(LocalMachine())))
         self.campaign, self.guard, self.beats = "c", self, GuardBeats()
         self.brings: Sequence[str] = ()
@@ -66,7 +54,7 @@ class Far:
             self.placings.append(placing)
             return self
 
-        return an_app(folder, connect=connect)
+        return an_app(folder, connect=connect, clock=self.clock)
 
     def machines(self) -> tuple[AgentMachine, ...]:
         return (self.machine,)
@@ -161,7 +149,8 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     def loses_its_agent() -> None:
         far.agents.processes[0].kill()
 
-    app = replace(far.app(tmp_path), clock=Meanwhile(2.5, loses_its_agent))
+    far.clock.after(2.5, loses_its_agent)
+    app = far.app(tmp_path)
     words = (*of_machines(tmp_path), "--device", far.device, "--last", "8s")
     assert tierbench(app, *words) == EXIT_DONE
     (said,) = (line for line in said_by(app) if "gap" in line)
@@ -174,7 +163,6 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     assert "far does not answer: it has ended" in (folder / "report.md").read_text()
 
 
-@pytest.mark.slow
 def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
     far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,7 +171,8 @@ def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
     def taken_over() -> None:
         far.beats.lost = lifecycle.taken_over("the cluster", "x", "elsewhere")
 
-    app = replace(far.app(tmp_path), clock=Meanwhile(2.5, taken_over))
+    far.clock.after(2.5, taken_over)
+    app = far.app(tmp_path)
     words = (*of_machines(tmp_path), "--device", far.device, "--last", "1h")
     assert tierbench(app, *words) == EXIT_UNAVAILABLE
     assert "the campaign x on elsewhere took over" in " ".join(
