@@ -9,6 +9,7 @@ The interpreter has one thread and has run nothing of the program before it fork
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -129,4 +130,7 @@ def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
 if __name__ == "__main__":
     for _module in sys.argv[2:]:
         importlib.import_module(_module)
+    # A fork's collections of garbage pass over it, which would copy all of it.
+    gc.collect()
+    gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))

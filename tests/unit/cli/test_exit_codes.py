@@ -187,12 +187,12 @@ def test_all_codes_are_documented_and_no_other() -> None:
 )
 @pytest.mark.parametrize("also_errors", [False, True])
 def test_a_reader_who_is_gone_is_no_verdict(
-    words: list[str], also_errors: bool, starting: Forking
+    words: list[str], also_errors: bool, all_imported: Forking
 ) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stderr = writer if also_errors else None
-    ended = starting.run(words, stdout=writer, stderr=stderr)
+    ended = all_imported.run(words, stdout=writer, stderr=stderr)
     os.close(writer)
     assert ended.returncode == EXIT_DONE
     assert "Error" not in ended.stderr
@@ -233,15 +233,14 @@ def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"),
+    ("target", "given", "hint"),
     [
-        ("PROFIL", "Did you mean PROFILE?"),
-        ("profile", "Did you mean PROFILE?"),
-        ("XYZ", "docs/OPTIONS.md lists them"),
-        ("DOCKER_HOTS", "Did you mean DOCKER_HOST?"),
+        ("tpcc", "PROFIL", "Did you mean PROFILE?"),
+        ("compare", "profile", "Did you mean PROFILE?"),
+        ("help", "XYZ", "docs/OPTIONS.md lists them"),
+        ("check", "DOCKER_HOTS", "Did you mean DOCKER_HOST?"),
     ],
 )
-@pytest.mark.parametrize("target", ["tpcc", "compare", "help", "check"])
 def test_a_variable_that_no_target_knows_is_refused(
     target: str, given: str, hint: str
 ) -> None:

@@ -58,6 +58,24 @@ def loaded(starting: Forking) -> Loaded:
     return asked
 
 
+# How much is left for Python's last collection of garbage to walk through.
+AT_THE_END = """
+import gc, sys
+from orchestrator.cli.main import main
+try:
+    main()
+finally:
+    sys.stderr.write(str(len(gc.get_objects())))
+"""
+
+
+def test_the_end_passes_over_what_was_imported(starting: Forking) -> None:
+    """For `tierbench list` there are some 45,000 objects."""
+    ended = starting.run(["list"], AT_THE_END)
+    assert ended.returncode == 0
+    assert int(ended.stderr) < 1_000
+
+
 @pytest.mark.parametrize(
     "words", [["--help"], ["run", "--help"], ["compare", "--help"]]
 )
