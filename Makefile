@@ -87,7 +87,7 @@ SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node 
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
 # One more than there are cores: many tests wait, for a peer that is silent or for the next second.
-FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not slow" --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
+FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not program and not slow" --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image docs
@@ -175,9 +175,9 @@ yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an im
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list
 
-test: setup ## the tests, those with real containers included; some 14 minutes; PART=docker: only these
+test: setup ## the tests, those with real containers or whole programs included; some 14 minutes; PART=docker, PART=program: only these
 	@$(if $(PART),,$(FAST_TESTS))
-	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
+	@$(VENV)/bin/pytest -q -m "($(or $(PART),docker or program)) and not slow and not kubernetes"
 
 test-slow: setup ## the tests that `make test` leaves out, because others hold the same in less time; TURN=: one turn of eleven
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
@@ -192,7 +192,7 @@ cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is m
 test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: one turn of its slow ones too
 	@$(VENV)/bin/pytest -q -m "kubernetes$(if $(TURN),, and not slow)"$(if $(TURN), --turn $(TURN))
 
-test-fast: $(VENV)/.ready ## tests without Docker, on all cores
+test-fast: $(VENV)/.ready ## tests without Docker or whole programs, on all cores
 	@$(FAST_TESTS)
 
 test-programs: ## Debian's programs that checks and tests use, and leave out without; needs root

@@ -32,6 +32,8 @@ from tests.documented import examples
 from tests.doubted import small
 from tests.installed import STRANGER, Installed, copied, install
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:

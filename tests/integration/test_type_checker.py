@@ -12,7 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import ROOT
+
+pytestmark = pytest.mark.program
 
 HEAD = """\
 from orchestrator.analysis.decisions.contest_rules import Circumstances

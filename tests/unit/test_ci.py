@@ -5,7 +5,9 @@ The script runs against a `make` that writes down what it was asked; git is the 
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -62,11 +64,11 @@ def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) 
         "test-programs",
         "check",
         "test-fast",
-        "test PART=docker",
+        "test PART=docker or program",
         f"test-kubernetes TURN={turn}",
         f"test-slow PART=not kubernetes TURN={turn}",
     ]
-    assert made.index("cluster-programs") < made.index("test PART=docker")
+    assert made.index("cluster-programs") < made.index("test PART=docker or program")
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,37 @@ def test_what_fails_is_told_and_ends_it(
     assert done.returncode != 0
     assert said in done.stdout
     assert not [target for target in made if target.startswith(never)]
+
+
+MARKS = ("docker", "kubernetes", "program", "slow")
+
+
+def chosen_by(step: str) -> str:
+    """The `-m` of the tests that a step of CI makes, by a target and its variables."""
+    target, _, given = step.partition(" ")
+    variables = re.findall(r"[A-Z]+=.*?(?= [A-Z]+=|$)", given)
+    printed = subprocess.run(
+        ["make", "--dry-run", target, *variables],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (expression,) = re.findall(r'pytest .*-m "([^"]+)"', printed)
+    return str(expression)
+
+
+def test_each_test_is_run_by_one_step_whatever_it_is_marked_with(run: Run) -> None:
+    _, made = run("")
+    steps = [
+        step for step in made if step.startswith("test") and "programs" not in step
+    ]
+    assert len(steps) == 4
+    chosen = [chosen_by(step) for step in steps]
+    for values in itertools.product((False, True), repeat=len(MARKS)):
+        marked = dict(zip(MARKS, values, strict=True))
+        runs = [expression for expression in chosen if eval(expression, {}, marked)]
+        assert len(runs) == 1, marked
 
 
 def with_slow_tests() -> list[str]:
