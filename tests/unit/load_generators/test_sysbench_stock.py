@@ -509,7 +509,12 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(
     tmp_path: Path,
 ) -> None:
     said: list[float] = []
-    world = replace(fake_world(Log(), tmp_path / "cache"), window_begins=said.append)
+    seen_per_s: list[float] = []
+    world = replace(
+        fake_world(Log(), tmp_path / "cache"),
+        window_begins=said.append,
+        throughput_seen=seen_per_s.append,
+    )
     whole = numbered(output("oltp_read_write"), 1) + numbered(
         output("oltp_point_select"), 2
     )
@@ -519,6 +524,9 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(
         ClientLoad(workload, TWO, Node("c", "client"), tmp_path, world)
     )
     assert said[0] == measure.start_s
+    # Of the warm-up, and of the window.
+    reported = [float(rate) for rate in re.findall(r"tps: ([\d.]+)", whole)]
+    assert reported and seen_per_s == 2 * reported
     assert measure.end_s - measure.start_s == 4.0 and warmup.end_s == measure.start_s
     assert len(asked) == 2 and "secret" not in " ".join(asked)
     assert len((tmp_path / "command.txt").read_text().splitlines()) == 4

@@ -260,6 +260,16 @@ def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
     assert "what was at its limit" in block.caption
 
 
+def test_bands_lie_below_the_lines_and_apart() -> None:
+    empty = pd.DataFrame({"limit": []})
+    below = over_time_charts._HEIGHT
+    for place in range(3):
+        (drawn,) = over_time_charts._band(place, "#000000", empty, {})["layer"]
+        top, bottom = (drawn["encoding"][edge]["value"] for edge in ("y", "y2"))
+        assert below < top < bottom
+        below = bottom
+
+
 def test_tiers_keep_their_colours_and_differ() -> None:
     seven = charts.colours([f"tier-{number}" for number in range(7)])
     assert len(set(seven.values())) == 7

@@ -138,7 +138,8 @@ def test_which_row_an_attempt_belongs_to(
     table = table.sort_values("start_s", ignore_index=True)
     columns = ["terminal", "time_s", "type", "kind", "number", "last"]
     assert (
-        list(results._rows_of_attempts(table, pd.DataFrame(attempts, columns=columns))) == places
+        list(results._rows_of_attempts(table, pd.DataFrame(attempts, columns=columns)))
+        == places
     )
 
 

@@ -119,6 +119,15 @@ def test_what_can_be_counted_by_hand(
     assert simulated.limit == limit
 
 
+def test_a_quota_on_a_shared_machine_is_used_at_any_time_in_its_period() -> None:
+    """Of a node with half a core of its own each 2 ms of CPU take 4: what comes then waits."""
+    alone = system(rate_per_s=100.0, node_s=0.002, node_cpus=0.5, sessions=64)
+    alone_s = simulate(alone, disk()).latencies_s.mean()
+    shared_s = simulate(replace(alone, machine_cpus=8.0), disk()).latencies_s.mean()
+    assert shared_s == pytest.approx(0.0021, rel=0.1)
+    assert alone_s > 1.3 * shared_s
+
+
 LOG_MB = 10**6
 
 
