@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
+from orchestrator.collectors.dry import DryCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
+from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine
@@ -392,3 +395,15 @@ def test_the_sampler_stops_with_its_block() -> None:
     assert ticks >= 3
     SystemClock().sleep(0.05)
     assert readings.ticks == ticks
+
+
+def test_made_up_disks_do_seven_tenths_of_their_iops_and_swing_by_a_twentieth() -> None:
+    """Half of it reads. A node of another kind has no counters of a rehearsal."""
+    rehearsed = Node("node-1", "database", sources={DRY: "1000 IOPS, 0.002 s"})
+    samples = list(DryCollector().read([rehearsed, Node("client", "client")], 500.5))
+    assert {sample.node for sample in samples} == {"node-1", "host"}
+    reads = [one.value for one in samples if one.metric == "disk_reads_total"]
+    per_s = [after - before for before, after in pairwise(reads)]
+    assert len(per_s) == 240
+    assert min(per_s) == pytest.approx(350 * 0.95, rel=0.005)
+    assert max(per_s) == pytest.approx(350 * 1.05, rel=0.005)

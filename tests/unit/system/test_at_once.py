@@ -161,6 +161,15 @@ def test_a_call_that_does_not_end_is_not_waited_for() -> None:
         at_once.within(lambda: dict[str, int]()["mine"], 30)
 
 
+def test_whether_all_have_ended_is_known_when_the_time_is_over() -> None:
+    may_end = threading.Event()
+    calls = [at_once.begun(lambda: None), at_once.begun(may_end.wait)]
+    assert not at_once.all_ended(calls, 0.01)
+    may_end.set()
+    assert at_once.all_ended(calls, 60.0)
+    assert at_once.all_ended(calls)
+
+
 def test_what_ends_a_thread_that_nobody_waits_for_is_kept() -> None:
     def fail() -> None:
         raise LookupError("no such port")
