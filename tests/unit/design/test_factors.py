@@ -261,6 +261,7 @@ def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
         ("network", {}, False, "on one Docker engine alone"),
         ("commit", {}, False, ""),
         ("network", {"client": "beside"}, True, "network already"),
+        ("commit", {"client": "beside"}, True, ""),
         ("network", {"client": "beside", "network_bytes_per_s": 125_000}, True, ""),
         ("commit", {"database": "existing"}, True, "others run this cluster"),
     ],

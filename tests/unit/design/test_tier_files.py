@@ -17,6 +17,9 @@ def test_a_plain_tier_has_none_of_what_few_have() -> None:
     content = tier_file.flat(asdict(build_tier("premium")))
     assert [key for key in OF_FEW_TIERS if key in content] == []
     assert content["iops"] == 1_100
+    # An emulated disk has nothing that could be allowed.
+    assert content["allow_root_disk"] is False
+    assert content["allow_retained_volumes"] is False
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,20 @@ def test_a_large_archive_is_kept_on_the_disk_of_the_results(
 ) -> None:
     """TMPDIR is in memory on many machines, and smaller than a run's records."""
     target = tmp_path / "raw"
+
+    def is_on_the_disk() -> bool:
+        opened = Path("/proc/self/fd").iterdir()
+        return any(
+            number.is_symlink() and number.readlink().parent == target
+            for number in opened
+        )
+
     with archives.Arriving(target) as content:
-        for _ in range(17):
+        for _ in range(16):
             content.write(bytes(2**20))
+        assert not is_on_the_disk()
+        content.write(b"x")
+        assert is_on_the_disk()
         opened = Path(f"/proc/self/fd/{content.fileno()}").readlink()
         assert opened.parent == target
         assert list(target.iterdir()) == []

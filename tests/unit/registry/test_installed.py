@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases import databases
+from orchestrator.databases import databases, entries
 from orchestrator.errors import NotInstalledError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.registry import installed
@@ -121,3 +121,17 @@ def test_a_member_that_nobody_brings_is_named_and_not_a_fault_of_ours() -> None:
 def test_a_fault_of_the_core_stays_one() -> None:
     with pytest.raises(ModuleNotFoundError):
         ObjectPlace("nowhere:PostgreSQL").imported()
+
+
+def test_a_database_is_written_rows_on_any_number_of_engines_unless_it_says_otherwise() -> (
+    None
+):
+    files: list[str] = []
+    one_engine: list[str] = []
+    for name, brought in entries().items():
+        if brought.entry.takes_files:
+            files.append(name)
+        if not brought.entry.on_several_engines:
+            one_engine.append(name)
+    assert files == ["hdfs", "store"]
+    assert one_engine == ["hdfs"]

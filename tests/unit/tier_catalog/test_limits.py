@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.tier_catalog import limits
+from orchestrator.tier_catalog import limits, rules
 from tests.catalog import CATALOG, MIB, at, chosen, mistakes
 
 
@@ -189,3 +189,17 @@ def test_a_disk_that_the_service_refuses_is_refused_with_its_answer() -> None:
     text = mistakes(at(ULTRA, "1TiB", iops=500, throughput="100MB/s"))["tier.iops"]
     assert "below the 1,024 IOPS minimum" in text and ", 1 a GiB" in text
     assert "azuredisk-csi-driver, issue 1442" in text
+
+
+@pytest.mark.parametrize(("gib", "iops"), [(99, 3_594), (100, 3_600), (200, 3_600)])
+def test_a_line_ends_at_its_maximum(gib: int, iops: int) -> None:
+    """3,000 and 6 for each GiB, up to 3,600."""
+    rule = rules.LinearRule.model_validate(
+        {
+            "formula": "linear",
+            "unit": "MiB/s",
+            "iops": {"base": 3000, "per_gib": 6, "max": 3600},
+            "throughput": None,
+        }
+    )
+    assert limits.linear(rule, gib).iops == iops
