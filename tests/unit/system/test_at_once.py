@@ -163,7 +163,9 @@ def test_a_call_that_does_not_end_is_not_waited_for() -> None:
 
 def test_whether_all_have_ended_is_known_when_the_time_is_over() -> None:
     may_end = threading.Event()
-    calls = [at_once.begun(lambda: None), at_once.begun(may_end.wait)]
+    may_not_wait = threading.Event()
+    may_not_wait.set()
+    calls = [at_once.begun(may_not_wait.wait), at_once.begun(may_end.wait)]
     assert not at_once.all_ended(calls, 0.01)
     may_end.set()
     assert at_once.all_ended(calls, 60.0)
