@@ -12,9 +12,8 @@ from typing import TypeVar
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 MOST = 2**63  # no disk, memory or count here reaches it
-MOST_SEED = (
-    99_999_999  # from here on threads of a load draw alike (workloads/lib/seeds.lua)
-)
+# By a larger seed threads of a load would draw alike (workloads/lib/seeds.lua).
+MOST_SEED = 99_999_999
 
 _SIZE = {"": 1, "b": 1}
 for _power, _prefix in enumerate("kmgt", 1):
@@ -363,8 +362,8 @@ def gathered(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
 
 
 def named(values: Mapping[str, int | float | str]) -> str:
-    """`tables 4, table_size 2,000,000`."""
-    texts = []
+    """Values behind their names: `tables 4, table_size 2,000,000`."""
+    texts: list[str] = []
     for name, value in values.items():
         if isinstance(value, int):
             texts.append(f"{name} {value:,}")

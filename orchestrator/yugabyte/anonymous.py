@@ -62,7 +62,7 @@ class Anonymous:
         if isinstance(content, (list, tuple)):
             return [self.content(value, key) for value in content]
         if isinstance(content, str):
-            return self._leaf(content, key)
+            return self._text_value(content, key)
         return redaction.hidden_in({key: content})[key]
 
     def text(self, text: str) -> str:
@@ -74,31 +74,30 @@ class Anonymous:
             if len(original) >= _SHORTEST or original in self._hosts | self._users:
                 word = rf"(?<![\w.]){re.escape(original)}(?![\w])"
                 text = re.sub(word, self._shown[original], text)
-        return _IN_TEXT.sub(self._in_text, text)
+        return _IN_TEXT.sub(self._part_shown, text)
 
     # -------------------------------------------------------------- mappings
 
     def _mapping(self, content: Mapping[str, Any], key: str) -> dict[str, Any]:
         if {"name", "value"} <= set(content) or {"name", "setting"} <= set(content):
             return self._row(content)
-        shown = {}
+        shown: dict[str, Any] = {}
         for name, value in content.items():
-            shown[self._member(name, key)] = self.content(
-                value, self._key_of(name, key)
-            )
+            known_by = self._key_known_by(name, key)
+            shown[self._key_shown(name, key)] = self.content(value, known_by)
         return shown
 
-    def _member(self, name: str, above: str) -> str:
-        """What a mapping's key is called."""
+    def _key_shown(self, name: str, above: str) -> str:
+        """How a key of the mapping under the key `above` is shown."""
         if above in _listed("placements") and name:
             return self._placement(name)
-        return self._key(name)
+        return self._key_as_it_is(name)
 
     def _placement(self, name: str) -> str:
         replacement = self._identity(name) or self._address(name)
         return replacement or self._numbered("placement", name)
 
-    def _key_of(self, name: str, above: str) -> str:
+    def _key_known_by(self, name: str, above: str) -> str:
         """Under which key a value is known: hosts of an address are addresses."""
         if above in _listed("addresses") and name != "port":
             return above
@@ -108,18 +107,18 @@ class Anonymous:
         """A flag or a setting: its value is known by its name."""
         name = str(row["name"])
         if not _is_word(name, "name"):
-            return self._own_row(row)
+            return self._owners_setting(row)
         shown = {}
         for key, value in row.items():
             if key not in _VALUES:
-                shown[self._key(key)] = self.content(value, key)
+                shown[self._key_as_it_is(key)] = self.content(value, key)
             elif row.get("vartype") == "enum" and _has_form("enum", str(value)):
                 shown[key] = value
             else:
                 shown[key] = self.content(value, name)
         return shown
 
-    def _own_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _owners_setting(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A setting that the owner made up, such as `acme.tenant`: even a number may say much."""
         shown: dict[str, Any] = {}
         for key, value in row.items():
@@ -128,10 +127,11 @@ class Anonymous:
             elif key in _VALUES:
                 shown[key] = _left_out(str(value))
             else:
-                shown[self._key(key)] = self.content(value, key)
+                shown[self._key_as_it_is(key)] = self.content(value, key)
         return shown
 
-    def _key(self, key: str) -> str:
+    def _key_as_it_is(self, key: str) -> str:
+        """The key itself, unless it is an identity, an address or a name that the owner gave."""
         if _KEY.fullmatch(key) and key not in self._shown and not _UUID.fullmatch(key):
             return key
         if not key:
@@ -141,7 +141,8 @@ class Anonymous:
 
     # -------------------------------------------------------------- texts
 
-    def _leaf(self, text: str, key: str) -> str:
+    def _text_value(self, text: str, key: str) -> str:
+        """The text if the servers gave it, else what stands for it. `key`: what it is known by."""
         if redaction.hidden_in({key: text}) != {key: text}:
             return redaction.HIDDEN
         if text in self._hosts | self._users:
@@ -157,6 +158,7 @@ class Anonymous:
         return self._replaced(text, key)
 
     def _replaced(self, text: str, key: str) -> str:
+        """What stands for a text of the owner's, by the kind of its key."""
         if key in _listed("assignments"):
             return ",".join(self._assignment(part) for part in text.split(","))
         if key in _listed("placements"):
@@ -183,7 +185,7 @@ class Anonymous:
         name, value = match.groups()
         if not _is_word(name, "name"):
             return f"{self._numbered('setting', name)}={_left_out(value)}"
-        return f"{name}={self._leaf(value, name)}"
+        return f"{name}={self._text_value(value, name)}"
 
     def _identity(self, text: str) -> str:
         if _UUID.fullmatch(text):
@@ -225,7 +227,7 @@ class Anonymous:
         self._shown[original] = _left_out(original)
         return self._shown[original]
 
-    def _in_text(self, match: re.Match[str]) -> str:
+    def _part_shown(self, match: re.Match[str]) -> str:
         """What stands for one part of a sentence."""
         text = match[0]
         if match["quoted"]:

@@ -25,6 +25,8 @@ PLATEAU = 0.95
 # A ceiling is believed only where that much more in flight gave no more.
 DEEPER = 1.5
 MIN_LAW_POINTS = 3  # any two points lie on a line
+# Cells that differ in nothing else than depth and threads are one series.
+SERIES = ["pattern", "read_pct", "block_bytes"]
 _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 
 
@@ -53,26 +55,23 @@ def table(
 
 def lightest(measured: pd.DataFrame) -> pd.Series:
     """The cell nearest to one small random read alone: what one I/O takes on an idle disk."""
-    # What is in flight matters most, as I/Os that wait for each other are no single one's time.
     distances = measured.assign(
-        away=measured["pattern"] != "random", writes=100 - measured["read_pct"]
+        is_sequential=measured["pattern"] != "random",
+        write_pct=100 - measured["read_pct"],
     )
-    columns = ["in_flight", "block_bytes", "away", "writes"]
-    order = distances.sort_values(columns, kind="stable")
-    nearest: pd.Series = measured.loc[order.index[0]]
+    # What is in flight matters most, as I/Os that wait for each other are no single one's time.
+    by_importance = ["in_flight", "block_bytes", "is_sequential", "write_pct"]
+    ordered = distances.sort_values(by_importance, kind="stable")
+    nearest: pd.Series = measured.loc[ordered.index[0]]
     return nearest
-
-
-SERIES = ["pattern", "read_pct", "block_bytes"]
 
 
 @dataclass(frozen=True)
 class Ceiling:
     """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
 
-    `reached`: with half as much again in flight, some block gave no more, and it was not
-    the other limit that held it back. Cells of one block only cannot tell the two limits
-    apart.
+    `reached`: with half as much again in flight some block size gave no more, though the other
+    limit did not hold it back. Cells of a single block size cannot tell the two limits apart.
     """
 
     value: float
@@ -81,13 +80,13 @@ class Ceiling:
 
 
 def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
-    """The ceilings of `iops` or `bytes_per_s`, of all cells and of reads, writes and mixes
-    apart."""
-    other = "iops"
+    """Word of `WAYS` → the ceiling of its cells. `metric`: `iops` or `bytes_per_s`."""
+    other_metric = "iops"
     if metric == "iops":
-        other = "bytes_per_s"
+        other_metric = "bytes_per_s"
     # Near the other limit's ceiling it is not known which of the two held a cell back.
-    is_free = measured[other] < PLATEAU * measured[other].max()
+    other_rates = measured[other_metric]
+    is_free = other_rates < PLATEAU * other_rates.max()
     ways = measured["read_pct"].map(way)
     highest: dict[str, Ceiling] = {}
     for name in WAYS:
@@ -117,8 +116,8 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     """The block at which the two ceilings meet; None where either was not reached.
 
     A smaller block costs the disk as much as one of this size, a larger one in proportion.
-    That holds whether a provider counts large I/Os as several or limits bytes/s. Of one
-    measured cell at least.
+    That holds whether a provider counts large I/Os as several or limits bytes/s. At least one cell
+    must have been measured.
     """
     iops = ceilings(measured, "iops")["all"]
     rate = ceilings(measured, "bytes_per_s")["all"]

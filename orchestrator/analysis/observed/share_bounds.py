@@ -169,10 +169,9 @@ def _credit(demand: Demand, caps: Caps, bounds: Bounds) -> _CreditLeft:
     if not lasting_s or steps.resolution_s > min(lasting_s) / CREDIT_STEPS:
         unknown = np.full(len(steps.step_s), np.nan)
         return _CreditLeft(unknown, None)
-    empty_s = Band(
-        least=replay.seconds_of(steps.step_s, bounds.low.credit <= _EMPTY),
-        most=replay.seconds_of(steps.step_s, bounds.high.credit <= _EMPTY),
-    )
+    least_empty_s = replay.seconds_of(steps.step_s, bounds.low.credit <= _EMPTY)
+    most_empty_s = replay.seconds_of(steps.step_s, bounds.high.credit <= _EMPTY)
+    empty_s = Band(least_empty_s, most_empty_s)
     return _CreditLeft(bounds.low.credit, empty_s)
 
 
@@ -182,12 +181,14 @@ def _hourly(demand: Demand, reached_s: Array, credit: Array) -> Hours:
     hours = _steps_of_hours(steps)
     at_cap_s = np.add.reduceat(reached_s, hours.first)
     length_s = np.add.reduceat(steps.step_s, hours.first)
+    share_at_cap = at_cap_s / length_s
+    count = len(hours.first)
     return Hours(
         begin_s=hours.begin_s,
-        upper=np.minimum(1, at_cap_s / length_s),
+        upper=np.minimum(1, share_at_cap),
         credit=np.minimum.reduceat(credit, hours.first),
-        node=np.full(len(hours.first), demand.node, dtype=object),
-        device=np.full(len(hours.first), demand.device, dtype=object),
+        node=np.full(count, demand.node, dtype=object),
+        device=np.full(count, demand.device, dtype=object),
     )
 
 
@@ -221,13 +222,11 @@ def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     worst = max(disks, key=attrgetter("more"))
     if len(disks) == 1:
         return worst
-    return replace(
-        worst,
-        waits=_highest([disk.waits for disk in disks]),
-        queues=_highest([disk.queues for disk in disks]),
-        less=max(disk.less for disk in disks),
-        hours=_worst_hours([disk.hours for disk in disks]),
-    )
+    waits = _highest([disk.waits for disk in disks])
+    queues = _highest([disk.queues for disk in disks])
+    less = max(disk.less for disk in disks)
+    hours = _worst_hours([disk.hours for disk in disks])
+    return replace(worst, waits=waits, queues=queues, less=less, hours=hours)
 
 
 def _worst_hours(disks: Sequence[Hours]) -> Hours:

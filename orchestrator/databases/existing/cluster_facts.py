@@ -204,15 +204,16 @@ def _postgresql(
             size = session.rows(query(__package__, "sizes"))[0]
     durability = {str(row["name"]): str(row["setting"]) for row in rows}
     names = set().union(*settings.values())
+    # Where the machine's memory is seen it is the cache: the page cache has what the server's own
+    # leaves.
+    cache_bytes = common.cache_bytes or int(size["buffers"])
     return replace(
         common,
         durability=durability,
         durable=_is_durable(durability),
         settings=server_facts.picked(settings, sorted(names)),
         data_bytes=int(size["bytes"]),
-        # The page cache has the rest of the machine's memory beside the server's cache, if that is
-        # seen.
-        cache_bytes=common.cache_bytes or int(size["buffers"]),
+        cache_bytes=cache_bytes,
     )
 
 

@@ -93,19 +93,22 @@ def _file_system_of(body: str, path: str) -> str | None:
     for sample in _samples(body, "node_filesystem_size_bytes"):
         device = sample.labels["device"].removeprefix("/dev/")
         devices[sample.labels["mountpoint"]] = device
-    above: list[str] = []
+    mounts_above: list[str] = []
     for mount in devices:
         if f"{path}/".startswith(f"{mount.rstrip('/')}/"):
-            above.append(mount)
-    if not above:
+            mounts_above.append(mount)
+    if not mounts_above:
         return None
-    return devices[max(above, key=len)]
+    return devices[max(mounts_above, key=len)]
 
 
 def _samples(body: str, begin: str) -> list[Sample]:
+    """The samples of a page whose names begin so."""
     samples: list[Sample] = []
     for family in text_string_to_metric_families(body):
-        samples += [it for it in family.samples if it.name.startswith(begin)]
+        for sample in family.samples:
+            if sample.name.startswith(begin):
+                samples.append(sample)
     return samples
 
 
@@ -161,7 +164,11 @@ def _words(text: str) -> tuple[str, ...]:
 def of_host(
     declared: declaration.Existing, number: int, where: Places, page: str
 ) -> HostDisks:
-    """`page`: of node_exporter, with its collectors filesystem and diskstats."""
+    """The disks of host `number` (from 0), of which one counts as the tier's and one as its log's.
+
+    `where`: its directories. `page`: of its node_exporter, with the collectors filesystem and
+    diskstats.
+    """
     disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
     data = _disks_of(where.data, disk_of)
     logs = _disks_of(where.wal, disk_of)
@@ -173,10 +180,11 @@ def of_host(
     log_device = declaration.wal_device(declared, number)
     if not counted:
         return HostDisks(wal=log_device)
-    # A log on the disk of the data is counted with these.
-    wal = [name for name in logs if name not in (*data, *counted)]
-    # One that holds data too would be held against the WAL's limits with all I/Os of these.
-    if log_device and log_device not in (*data, *counted):
+    # A log on a disk of the data is counted with the data. As a log's disk it would be held against
+    # the WAL's limits with all I/Os of the data.
+    disks_of_data = {*data, *counted}
+    wal = [name for name in logs if name not in disks_of_data]
+    if log_device and log_device not in disks_of_data:
         wal = [log_device]
     not_counted = "; ".join(_not_counted(device, disk_of, data, wal))
     # All directories within a container seem to be below the machine's `/`.

@@ -35,6 +35,9 @@ from orchestrator.system import files, sql
 
 _WARMUP = "warm-up"
 _MEASURE = "measure"
+_PREPARE = "prepare"
+# Each draws other keys: the window would else read what the warm-up has just read.
+_SEED_PARTS = {_PREPARE: 0, _WARMUP: 1, _MEASURE: 2}
 _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
 # Says why there was none. Threads complain in any order, and others say only that there was none.
@@ -199,7 +202,7 @@ def _facts(
 # ------------------------------------------------------------------ command lines
 
 
-def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
+def _sysbench_words(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
     script = own_files.in_client(workload.script, world)
     return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
 
@@ -210,13 +213,13 @@ def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list
         # It refuses to make several tables at a time, now and then (yugabyte-db issues 3350,
         # 30229), and `prepare` ends at that.
         threads = 1
-    seed = _rand_seed(workload, 0, 0)
+    seed = _rand_seed(workload, _SEED_PARTS[_PREPARE], 0)
     return [
-        *_sysbench(workload, cluster.endpoints[0], world),
+        *_sysbench_words(workload, cluster.endpoints[0], world),
         f"--threads={threads}",
         *options.flags(workload.dataset.parameters),
         f"--rand-seed={seed}",
-        "prepare",
+        _PREPARE,
     ]
 
 
@@ -226,22 +229,20 @@ def commands(
     """One command for each node that takes SQL, but no more than threads, each with its share of
     the threads."""
     # 1.0.20's driver takes one host. bulk_insert's processes would write the same rows.
-    most = workload.threads
+    most_processes = workload.threads
     if workload.script == BULK_INSERT:
-        most = 1
-    part = 1
-    if phase == _MEASURE:
-        part = 2
-    endpoints = cluster.endpoints[:most]
-    share, rest = divmod(workload.threads, len(endpoints))
+        most_processes = 1
+    endpoints = cluster.endpoints[:most_processes]
+    threads_of_all, more_threads = divmod(workload.threads, len(endpoints))
     commands: list[list[str]] = []
-    for i, endpoint in enumerate(endpoints):
-        threads = share
-        if i < rest:
+    for process, endpoint in enumerate(endpoints):
+        threads = threads_of_all
+        if process < more_threads:
             threads += 1
+        seed = _rand_seed(workload, _SEED_PARTS[phase], process)
         command = [
-            *_sysbench(workload, endpoint, world),
-            *_run_options(workload, _rand_seed(workload, part, i)),
+            *_sysbench_words(workload, endpoint, world),
+            *_run_options(workload, seed),
             f"--threads={threads}",
             f"--time={seconds:g}",
             "--report-interval=1",
@@ -269,8 +270,7 @@ def complaint(output: str) -> str:
 
 
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
-    """Differs between loading, warm-up and window, or the window would draw the keys that the
-    warm-up has just read. Never 0, which means the time of day."""
+    """A seed for one process of one of `_SEED_PARTS`. Never 0, which means the time of day."""
     number = options.seed_of(workload) * 3000 + part * 1000 + process
     return 1 + number % (2**31 - 1)
 
@@ -281,7 +281,7 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     lines = "".join(f"{shlex.join(argv)}\n" for argv in argvs)
     files.keep(load.out / "command.txt", lines, adds=True)
     console = _SysbenchConsole(phase, load)
-    script = _at_once(argvs, own_files.prologue(load.workload, load.world))
+    script = _script_of_all(argvs, own_files.prologue(load.workload, load.world))
     done = run_in_client(
         load.client,
         ["bash", "-c", script],
@@ -307,7 +307,7 @@ def _without_numbers(output: str) -> str:
     return "\n".join(texts)
 
 
-def _at_once(argvs: Sequence[Sequence[str]], prologue: str) -> str:
+def _script_of_all(argvs: Sequence[Sequence[str]], prologue: str) -> str:
     """A shell's script that runs all commands at once, and ends with the code of one that failed.
     Each line goes with its process's number, so that one pipe can hold all."""
     started: list[str] = []
