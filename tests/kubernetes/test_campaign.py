@@ -327,13 +327,16 @@ def test_volumes_of_a_class_are_compared_as_any_tier(
 def test_a_log_has_a_volume_of_another_class(
     loaded: Cluster, core: Any, tmp_path: Path
 ) -> None:
-    """Each is rented, checked, mounted where the log is, counted by itself, and gone afterwards."""
+    """Each is rented, checked, mounted where the log is, counted by itself, and gone afterwards.
+
+    The loaded data and their log are kept, and the run begins with copies of both.
+    """
     storage = kubernetes.client.StorageV1Api(loaded.api)
     storage.create_storage_class(FAST)
     storage.create_storage_class({**FAST, "metadata": {"name": "logs"}})
     try:
         profile = tmp_path / "both.yaml"
-        log = "wal: {storage_class: logs, size: 1GiB}"
+        log = "snapshots: copy, wal: {storage_class: logs, size: 1GiB}"
         profile.write_text(PROFILE.replace("size: 2GiB}", f"size: 2GiB, {log}}}"))
         insert = ("--workload", "insert", "--set", "table_size=5000")
         words = ("run", "--profile", str(profile), *insert)
@@ -344,6 +347,7 @@ def test_a_log_has_a_volume_of_another_class(
     (measured,) = campaign.runs
     record = measured.record
     assert record.outcome == "done"
+    assert record.facts["tier"]["restored"] == {"way": "claim"}
     disks = record.facts["tier"]["disks"]
     assert {name: disk["size_bytes"] for name, disk in disks.items()} == {
         "node-1": 2 * 2**30,

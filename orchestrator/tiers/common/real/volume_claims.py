@@ -149,15 +149,12 @@ def rented(
             storage_class = up.enter_context(class_of(tier, world))
             platform = claims_of(tier.name, world)
             making: list[AbstractContextManager[str]] = []
+            class_name = storage_class.name
             for claim in volumes.claims:
-                volume = platform.claim(
-                    claim.name,
-                    storage_class.name,
-                    size_bytes(tier),
-                    claim.source,
-                    stays=stays,
+                bracket = platform.claim(
+                    claim.name, class_name, size_bytes(tier), claim.source, stays=stays
                 )
-                making.append(volume)
+                making.append(bracket)
             up.enter_context(at_once.entered(making))
             on_nodes = _on_nodes(volumes.claims, kept)
             rents.append(Rented(volumes.disks, storage_class, on_nodes))
