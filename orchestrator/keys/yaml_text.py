@@ -5,7 +5,7 @@ holds itself, each with its line.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -171,7 +171,9 @@ class _Loader(_Constructor, yaml.SafeLoader):
 
 # libyaml takes some texts with these characters that PyYAML refuses, such as those with a tab, or
 # reads them otherwise.
-_READ_OTHERWISE = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|(?<!\w)!|[|>][-+\d]*#")
+_READ_OTHERWISE = re.compile(r"[\t\x85\u2028\u2029\ufeff]|(?<!\w)!|[|>][-+\d]*#")
+_QUESTION_MARK = "?"
+_COMMENT = re.compile(r"^ *#.*$", re.MULTILINE)
 
 
 def _quickly_read(text: str) -> object:
@@ -185,11 +187,40 @@ def _quickly_read(text: str) -> object:
     try:
         loader = _quick_loader()(text)
         node = loader.get_single_node()
-        if node is None:
+        if node is None or not _question_marks_are_text(text, node):
             return None
         return loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return None
+
+
+def _question_marks_are_text(text: str, node: yaml.Node) -> bool:
+    """Whether each stands in a comment, or in a scalar outside of `[]` and `{}`. In these libyaml
+    takes some for text that PyYAML refuses, and before a blank they begin a key."""
+    marks = text.count(_QUESTION_MARK)
+    if not marks:
+        return True
+    in_comments = "".join(_COMMENT.findall(text)).count(_QUESTION_MARK)
+    in_scalars = 0
+    for scalar in _block_scalars(node, set()):
+        in_scalars += scalar.value.count(_QUESTION_MARK)
+    return marks == in_comments + in_scalars
+
+
+def _block_scalars(node: yaml.Node, seen: set[int]) -> Iterator[yaml.ScalarNode]:
+    """The scalars outside of `[]` and `{}`, each once though aliases may stand for it."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    elif isinstance(node, yaml.SequenceNode) and not node.flow_style:
+        for item in node.value:
+            yield from _block_scalars(item, seen)
+    elif isinstance(node, yaml.MappingNode) and not node.flow_style:
+        for key, value in node.value:
+            yield from _block_scalars(key, seen)
+            yield from _block_scalars(value, seen)
 
 
 @cache
