@@ -272,7 +272,8 @@ def _cluster_words(cluster: ClusterSpec) -> Iterator[str]:
 def _rented_table(ahead: Forecast) -> RenderableType:
     sums = costs.total_in_words(ahead.rented) or "not known"
     caption = f"in all {sums}; {cost_limit.MAX_COST} refuses what is more"
-    columns = ("Rented", "For at most", "At list price")
+    # Disks of a cluster that others run, or that are mounted already, are rented without us.
+    columns = ("In use", "For at most", "At list price")
     rows = _rented(ahead)
     return _table(columns, rows=rows, title="The campaign itself", caption=caption)
 

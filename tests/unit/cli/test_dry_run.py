@@ -324,6 +324,22 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     assert "bench:***@10.0.0.21" in said and "mine@" not in said
 
 
+def test_disks_of_a_cluster_that_others_run_are_not_called_rented(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Others pay for them, with this campaign and without."""
+    _, postgresql = existing_profiles()
+    text = postgresql.replace("enforcement:", "type: azure/P15, enforcement:")
+    text = re.sub("    password_env: .*\n", "", text)
+    text = re.sub("tls_root: .*", f"tls_root: {tmp_path}/ca.crt", text)
+    (tmp_path / "ca.crt").touch()
+    (tmp_path / "theirs.yaml").write_text(text)
+    assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert") == EXIT_DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "In use For at most At list price 1 × disk of theirs" in said
+    assert "Rented" not in said
+
+
 def test_a_problem_that_two_checks_find_is_said_once(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
