@@ -22,9 +22,9 @@ TierbenchError                  70  catch this to catch all of ours
 
 Exceptions carry facts and never act. `advice` says what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 # 64, 69 and 70 are EX_USAGE, EX_UNAVAILABLE and EX_SOFTWARE of sysexits(3); 130 is a shell's for
 # SIGINT. 1 is worse than before, or other than was kept; 2 is no answer, or no figures.
@@ -99,6 +99,24 @@ def require_none(mistakes: Sequence[Mistake], what: str, advice: str) -> None:
     """UsageError that lists the mistakes, if there are any."""
     if mistakes:
         raise UsageError(what, advice, tuple(mistakes))
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Planned = TypeVar("_Planned", bound=_Named)
+
+
+def planned(kind: str, name: str, things: Iterable[_Planned]) -> _Planned:
+    """What a plan has under that name. UsageError with those that it has. `kind`: what they are."""
+    names: list[str] = []
+    for thing in things:
+        if thing.name == name:
+            return thing
+        names.append(thing.name)
+    raise UsageError(f"the plan has no {kind} {name}", f"it has {', '.join(names)}")
 
 
 class NotAsked(TierbenchError):

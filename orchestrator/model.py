@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from orchestrator.errors import planned
 from orchestrator.facts import (
     DoubtEffect,
     NoteKind,
@@ -203,9 +204,8 @@ class Run:
     @property
     def slug(self) -> str:
         """Folder name of the run: `03-ultra-tpcc-r1`."""
-        profile = shortened(self.profile, 90)
-        workload = shortened(self.workload, 90)
-        return f"{self.number:02d}-{profile}-{workload}-r{self.repetition}"
+        cell = f"{shortened(self.profile, 90)}-{shortened(self.workload, 90)}"
+        return f"{self.number:02d}-{cell}-r{self.repetition}"
 
 
 @dataclass(frozen=True)
@@ -295,10 +295,10 @@ class Plan:
         return (*self.workloads, *self.probes)
 
     def profile(self, name: str) -> Profile:
-        return next(profile for profile in self.profiles if profile.name == name)
+        return planned("profile", name, self.profiles)
 
     def workload(self, name: str) -> Workload:
-        return next(workload for workload in self.measured if workload.name == name)
+        return planned("workload", name, self.measured)
 
 
 # ------------------------------------------------------------------ what runs, and what it leaves

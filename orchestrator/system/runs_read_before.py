@@ -22,17 +22,18 @@ class RunsReadBefore:
     def __init__(self) -> None:
         self._runs: dict[Path, _ReadBefore] = {}
 
-    def found(self, record: Path, content: bytes) -> RunData | None:
-        """The run whose record has this content; None if it was not read from that."""
+    def found(self, record: Path, content_digest: bytes) -> RunData | None:
+        """The run whose record has content of this `digest`; None if it was not read from that."""
         before = self._runs.get(record)
-        if before is not None and before.digest == _digest(content):
+        if before is not None and before.digest == content_digest:
             return before.run
         return None
 
-    def keep(self, record: Path, content: bytes, run: RunData) -> None:
-        """Keeps a run that was read from this content, and from nothing else."""
-        self._runs[record] = _ReadBefore(_digest(content), run)
+    def keep(self, record: Path, content_digest: bytes, run: RunData) -> None:
+        """Keeps a run that was read from content of this `digest`, and from nothing else."""
+        self._runs[record] = _ReadBefore(content_digest, run)
 
 
-def _digest(content: bytes) -> bytes:
+def digest(content: bytes) -> bytes:
+    """What tells a record's content from any other."""
     return hashlib.sha256(content).digest()

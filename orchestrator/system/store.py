@@ -34,6 +34,7 @@ from orchestrator.system import (
     extension_files,
     results_formats,
     run_folders,
+    runs_read_before,
     stored_json,
 )
 from orchestrator.system.campaign_folders import (
@@ -44,7 +45,6 @@ from orchestrator.system.campaign_folders import (
     VERIFIED,
     fingerprint_name,
 )
-from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.system.stored_json import in_form
 from orchestrator.tier import Gate
 
@@ -60,7 +60,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
     return _load(campaign, partial(_run_in, tables))
 
 
-def load_again(campaign: Path, before: RunsReadBefore) -> Results:
+def load_again(campaign: Path, before: runs_read_before.RunsReadBefore) -> Results:
     """Reads a campaign as `load` does without tables.
 
     Runs whose records have not changed are taken from `before`, which keeps those that are read
@@ -207,7 +207,9 @@ def _run_in(
 
 
 def _run_unless_read(
-    before: RunsReadBefore, folder: run_folders.RunFolder, remarks: _Remarks
+    before: runs_read_before.RunsReadBefore,
+    folder: run_folders.RunFolder,
+    remarks: _Remarks,
 ) -> RunData | None:
     file = folder.path / run_folders.RECORD
     try:
@@ -215,7 +217,8 @@ def _run_unless_read(
     except (OSError, CutError, NotReadableError):
         # It says what is to be said of a record that cannot be read.
         return _run_in(False, folder, remarks)
-    run = before.found(file, content)
+    digest = runs_read_before.digest(content)
+    run = before.found(file, digest)
     # The plan says which run belongs there, and may have changed although the record has not.
     if run is not None and not run_folders.unlike(run.record, folder):
         return run
@@ -226,7 +229,7 @@ def _run_unless_read(
     run = _run_data(record, folder.path, False, remarks)
     # Of a record that somebody changed it must be said each time.
     if len(remarks.changed) == changed_before:
-        before.keep(file, content, run)
+        before.keep(file, digest, run)
     return run
 
 

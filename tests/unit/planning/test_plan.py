@@ -29,6 +29,16 @@ def test_rounds_turn_so_that_drift_favours_no_tier() -> None:
     assert plan.runs[0].slug == f"01-{plan.runs[0].profile}-read-r1"
 
 
+def test_a_name_that_is_not_planned_is_told_beside_those_that_are() -> None:
+    """It ended with a StopIteration, which says neither."""
+    plan = a_plan(("a", "b"), ("read",))
+    with pytest.raises(UsageError, match="the plan has no profile c") as refused:
+        plan.profile("c")
+    assert refused.value.advice == "it has a, b"
+    with pytest.raises(UsageError, match="the plan has no workload write"):
+        plan.workload("write")
+
+
 def test_the_same_seed_gives_the_same_order() -> None:
     assert (
         a_plan(("a", "b"), repetitions=3).runs == a_plan(("a", "b"), repetitions=3).runs

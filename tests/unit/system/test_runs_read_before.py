@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.model import Record
-from orchestrator.system import campaign_writing, store
+from orchestrator.system import campaign_writing, runs_read_before, store
 from orchestrator.system.runs_read_before import RunsReadBefore
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
@@ -61,6 +61,16 @@ def test_a_record_that_did_not_change_is_parsed_once(
     assert records_parsed(folder, RunsReadBefore()) == RUNS
     assert records_parsed(folder, before) == 0
     assert store.load_again(folder, before) == store.load(folder, tables=False)
+
+
+def test_a_record_that_changed_is_hashed_once(
+    folder: Path, before: RunsReadBefore
+) -> None:
+    measured_again(first_run(folder))
+    calls = calls_of(
+        {"digests": runs_read_before.digest}, lambda: store.load_again(folder, before)
+    )
+    assert calls == {"digests": RUNS}
 
 
 # ------------------------------------------------------------------ what happens to its files
