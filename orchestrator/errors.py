@@ -48,18 +48,6 @@ UNREADABLE = (
 )
 
 
-class TierbenchError(Exception):
-    """What was wrong (`what`), and what to do about it (`advice`)."""
-
-    exit_code = EXIT_INTERNAL
-
-    def __init__(self, what: str, advice: str = "", evidence: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.advice = advice
-        self.evidence = evidence
-
-
 MistakeKind = Literal["", "unknown name"]
 
 
@@ -75,6 +63,24 @@ class Mistake:
     what: str
     kind: MistakeKind = field(default="", compare=False, repr=False)
     hint: str = field(default="", compare=False, repr=False)
+
+
+class TierbenchError(Exception):
+    """What was wrong (`what`), what to do about it (`advice`), and what was seen (`evidence`).
+
+    `mistakes`: of a UsageError; none of any other.
+    """
+
+    exit_code = EXIT_INTERNAL
+    mistakes: tuple[Mistake, ...] = ()
+
+    def __init__(self, what: str, advice: str = "", evidence: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.advice = advice
+        self.evidence = evidence
+        # The machine or engine that `what` begins with; empty until somebody names it.
+        self.place = ""
 
 
 class UsageError(TierbenchError):

@@ -44,6 +44,7 @@ from tests import ROOT
 class FarMachine:
     """A machine of which only `facts` are known: reading anything else is an OSError."""
 
+    is_here = False
     facts_told: MachineFacts | None = None
     clock_offset = None
 
@@ -57,7 +58,10 @@ class FarMachine:
     def read(self, path: str) -> NoReturn:
         raise OSError(f"the machine {self.name} is not reachable from here")
 
-    exists = is_folder = listing = real_path = free_bytes = read
+    exists = is_folder = listing = real_path = free_bytes = locate = read
+
+    def read_at(self) -> None:
+        return None
 
     def refresh(self) -> None:
         """Nothing: there is nothing to read."""

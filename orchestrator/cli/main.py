@@ -50,7 +50,7 @@ def _complain(error: errors.TierbenchError, app: App) -> None:
     """Prints what was wrong, and what to do about it."""
     app.progress.done()
     app.err.print(f"[red]tierbench:[/red] {escape(error.what)}")
-    for mistake in getattr(error, "mistakes", ()):
+    for mistake in error.mistakes:
         text = mistake.what
         if mistake.where:
             text = f"{mistake.where}: {mistake.what}"
@@ -59,7 +59,7 @@ def _complain(error: errors.TierbenchError, app: App) -> None:
         app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
         app.err.print(f"  → {escape(error.advice)}")
-    if isinstance(error, errors.UsageError):
+    if error.exit_code == errors.EXIT_USAGE:
         _print_defaults(app.defaults, app)
 
 

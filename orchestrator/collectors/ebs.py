@@ -12,7 +12,6 @@ from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import block_devices, containers, ebs_statistics
 from orchestrator.kernel.ebs_statistics import Ask, EbsStatistics, ask_driver
-from orchestrator.platforms.common.local_machine import LocalMachine
 
 
 class EbsCollector(local.OnItsMachine):
@@ -29,7 +28,7 @@ class EbsCollector(local.OnItsMachine):
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
         # The page is asked by ioctl(2), which no agent passes on.
-        if not isinstance(machine, LocalMachine) or node.device is None:
+        if not machine.is_here or node.device is None:
             return []
         # Unread counters are unknown, and no failure: mostly there is no such volume, or no right.
         with suppress(OSError, ValueError):
@@ -40,12 +39,12 @@ class EbsCollector(local.OnItsMachine):
             return _readings(self._statistics(disk, machine))
         return []
 
-    def _statistics(self, disk: str, machine: LocalMachine) -> EbsStatistics:
+    def _statistics(self, disk: str, machine: powers.Machine) -> EbsStatistics:
         page = ebs_statistics.log_page(machine.real_path(f"/dev/{disk}"), self._ask)
         return ebs_statistics.parsed(page)
 
 
-def _volume(device: str, machine: LocalMachine) -> str:
+def _volume(device: str, machine: powers.Machine) -> str:
     """The disk that holds a device's data. OSError if it is no single EBS volume."""
     disks = block_devices.physical(device, machine)
     if len(disks) != 1:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from orchestrator import model, powers
-from orchestrator.platforms.common.agent import AgentMachine
 
 
 def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
@@ -23,8 +22,10 @@ def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
         machine.read(f"/proc/{process}/cgroup"), node.container_id
     )
     # The agent is in a group of its own, from where this one has no path: it looks by the id.
-    if inside and isinstance(machine, AgentMachine):
-        return dict(machine.locate(node.container_id)["groups"])
+    if inside:
+        located = machine.locate(node.container_id)
+        if located is not None:
+            return dict(located["groups"])
     if not paths:
         raise OSError(
             f"process {process} is in no group of container {node.container_id[:12]}"
@@ -49,8 +50,10 @@ def _groups_in(text: str, container_id: str) -> tuple[Mapping[str, str], bool]:
 def process_of(machine: powers.Machine, node: model.Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
     process_id = node.process_id
-    if process_id is None and node.container_id and isinstance(machine, AgentMachine):
-        process_id = machine.locate(node.container_id)["process_id"]
+    if process_id is None and node.container_id:
+        located = machine.locate(node.container_id)
+        if located is not None:
+            process_id = located["process_id"]
     if process_id is None:
         raise OSError("no process of its container is known")
     return process_id

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Machine(Protocol):
     are absolute. OSError if one does not exist, or if the machine cannot be reached from here."""
 
     name: str
+    # Whether it is this computer, whose files this program reads itself.
+    is_here: bool
 
     @property
     def facts_told(self) -> MachineFacts | None:
@@ -77,3 +80,14 @@ class Machine(Protocol):
     def refresh(self) -> None:
         """Reads anew, in one go, all files that `read` has been asked for lately, where asking for
         each costs a way over the network: `read` then returns what was found."""
+
+    def read_at(self) -> float | None:
+        """Returns when what `read` last gave the calling thread was read, by this computer's clock;
+        None: just now."""
+        return None
+
+    def locate(self, container_id: str) -> Mapping[str, Any] | None:
+        """Finds a container of which only the id is known. Its `groups` (controller, "" for version
+        2 → path), and `process_id`, of its first process, None if none is seen; None where nothing
+        finds one by its id. OSError if it is not on the machine."""
+        return None

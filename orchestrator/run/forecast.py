@@ -117,8 +117,7 @@ class _ChecksCarriedOut:
             self.unchecked.append(f"{name}: {error.what}")
         except (UsageError, UnavailableError, RunError) as error:
             # Profiles with one and the same problem are shown it once.
-            mistakes = getattr(error, "mistakes", "")
-            self.problems[f"{error.what} {mistakes}"] = error
+            self.problems[f"{error.what} {error.mistakes}"] = error
 
 
 def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]:

@@ -94,6 +94,10 @@ class Asked:
                     missing.add(offer.tier)
         return len(missing) == len(self.campaign.plan.tiers)
 
+    def headline(self, text: str) -> str:
+        """The text with a capital at the start, unless a tier's name stands there."""
+        return phrases.headline(text, frozenset(self.tiers))
+
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
         return phrases.opening(text, frozenset(self.tiers))

@@ -23,8 +23,7 @@ from orchestrator.model import Record
 
 def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
-    # There is no headline where something was varied, only a sentence.
-    what = answer.sureness.headline or answer.sureness.text
+    what = answer.sureness.headline
     if answer.is_example:
         # Else figures that a model made up would read as measured ones.
         what = f"as an example: {one_profile.headline(asked, answer.parts)}"

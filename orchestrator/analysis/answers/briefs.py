@@ -15,6 +15,7 @@ from orchestrator.analysis.answers.brief_reasons import (
 from orchestrator.analysis.answers.brief_sureness import how_sure
 from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.phrases import (
+    headline,
     opening,
     price_in_words,
     sentence,
@@ -41,11 +42,14 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         )
     else:
         brief = brief_of_one_profile(asked, answer)
+    # A line may begin with the name of a tier or a workload.
+    names = [profile.name for profile in asked.campaign.plan.profiles]
+    names += asked.subjects
     lines = Brief(
         # The first line is a headline, which has no full stop.
-        _opening(asked, brief.what).removesuffix("."),
-        _opening(asked, brief.why),
-        _opening(asked, brief.how_sure),
+        headline(brief.what, names),
+        opening(brief.why, names),
+        opening(brief.how_sure, names),
         sentence(_not_tested(asked, answer)),
         sentence(brief.price),
         _with_metrics(asked, brief.next_step),
@@ -54,13 +58,6 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         may_say_buy = _may_say_buy(asked, answer)
         return varied_brief.with_findings(asked, answer, lines, may_say_buy=may_say_buy)
     return lines
-
-
-def _opening(asked: Asked, text: str) -> str:
-    """The text with a capital letter at the start, unless it begins with the name of a tier or a
-    workload."""
-    names = [profile.name for profile in asked.campaign.plan.profiles]
-    return opening(text, [*names, *asked.subjects])
 
 
 # ------------------------------------------------------------------ what to buy

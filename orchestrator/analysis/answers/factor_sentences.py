@@ -230,10 +230,11 @@ def _cause_with_all(tier: TierValues, full: str) -> str:
 
 @dataclass(frozen=True)
 class FactorFinding:
-    """What was found of one workload that was varied. `subject`: the workload, and the factor."""
+    """What was found of one workload that was varied. `subject`: the workload, and the factor;
+    `claim`: without a full stop."""
 
     subject: str
-    text: str
+    claim: str
 
 
 def findings(asked: Asked) -> Iterator[FactorFinding]:
@@ -246,4 +247,4 @@ def findings(asked: Asked) -> Iterator[FactorFinding]:
         lines = varied.horizons or tuple(sentences(varied, asked))
         if lines:
             subject = f"{varied.workload}, {factor_in_words(varied)}"
-            yield FactorFinding(subject, asked.opening("; ".join(lines)))
+            yield FactorFinding(subject, asked.headline("; ".join(lines)))

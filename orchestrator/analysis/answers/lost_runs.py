@@ -12,19 +12,27 @@ _CELLS_NAMED = 3  # more are counted
 
 def losses(campaign: Results, runs: Iterable[Run]) -> tuple[str, ...]:
     """A sentence for each reason, with the runs that were lost by it."""
+    sentences: list[str] = []
+    for claim in claims(campaign, runs):
+        sentences.append(closed(claim))
+    return tuple(sentences)
+
+
+def claims(campaign: Results, runs: Iterable[Run]) -> tuple[str, ...]:
+    """The same without full stops."""
     runs_by_loss: dict[Loss, list[Run]] = {}
     for run in runs:
         loss = campaign.loss(run)
         if loss is not None:
             runs_by_loss.setdefault(loss, []).append(run)
-    sentences: list[str] = []
+    texts: list[str] = []
     for loss, lost_runs in runs_by_loss.items():
-        sentences.append(loss_in_words(lost_runs, loss))
-    return tuple(sentences)
+        texts.append(loss_in_words(lost_runs, loss))
+    return tuple(texts)
 
 
 def loss_in_words(runs: Sequence[Run], loss: Loss) -> str:
-    """`Runs 2, 11 (premium × insert) were not carried out.`"""
+    """`Runs 2, 11 (premium × insert) were not carried out`"""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     # All that was planned is lost if a machine dies: their names would fill the page.
     where = units.counted(len(cells), "cell")
@@ -34,4 +42,4 @@ def loss_in_words(runs: Sequence[Run], loss: Loss) -> str:
     subject = "Runs"
     if len(runs) == 1:
         subject = "Run"
-    return closed(f"{subject} {numbers} ({where}) {loss.predicate(len(runs))}")
+    return f"{subject} {numbers} ({where}) {loss.predicate(len(runs))}"

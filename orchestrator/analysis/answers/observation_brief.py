@@ -9,7 +9,7 @@ from orchestrator.analysis.answers.observation_words import (
     row_in_words,
     shapes_in_words,
 )
-from orchestrator.analysis.answers.phrases import closed, money, sentence
+from orchestrator.analysis.answers.phrases import capitalized, closed, money
 from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
 from orchestrator.analysis.observed.answered_observation import AnsweredObservation
 
@@ -44,7 +44,7 @@ def observation_brief(
     if not advice and steps:
         advice = _MEASURE
     return Brief(
-        sentence(what).removesuffix("."),
+        capitalized(what),
         why,
         "Bounds from counters: nothing was loaded, and no such disk was touched.",
         "Throughput and latency there, another week, memory, release or number of nodes.",

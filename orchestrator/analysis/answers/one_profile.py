@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.headline_figures import (
     LATENCY_P99,
 )
 from orchestrator.analysis.answers.limits import limit_in_words
+from orchestrator.analysis.answers.phrases import closed
 from orchestrator.analysis.answers.proofs import clauses, proof_of, slo_word
 from orchestrator.analysis.answers.record import (
     ClauseWord,
@@ -33,17 +34,21 @@ def answer_of_one_profile(
 ) -> PartAnswer:
     """What it did, in the place of what to buy."""
     measured = _profile_figures(asked, subject)
-    why = tuple(_what_it_did(asked, subject, measured))
-    claims: tuple[str, ...] = ()
+    claims = _claims(asked, subject, measured)
+    why: list[str] = []
+    # The figures of a profile are one sentence, all else is a sentence a claim.
     if measured is not None:
-        claims = _statements(measured)
-    elif why:
-        claims = (why[0].removesuffix("."),)
+        why.append(figures_in_words(measured))
+    else:
+        for claim in claims:
+            why.append(closed(claim))
+        # Of several reasons for runs that were lost, the first stands for all.
+        claims = claims[:1]
     part = PartAnswer(
         subject=subject,
         about="workload",
         purchase=None,
-        why=why,
+        why=tuple(why),
         claims=claims,
         proof=_proof_of_one_profile(decision),
         measured=measured,
@@ -95,13 +100,13 @@ def _in_short(asked: Asked, part: PartAnswer) -> str:
         if not _is_said_by_clauses(part, decision) and _is_held_back(asked, part):
             return f"{_not_proven(profile, part)}: this machine was the limit"
         if not _is_said_by_clauses(part, decision):
-            return asked.opening(decision.reason).removesuffix(".")
+            return asked.headline(decision.reason)
         texts: list[str] = []
         for clause in part.slo:
             texts.append(_clause_in_words(asked, part, clause))
         return f"{profile} {units.listed(texts)}"
     if part.measured is None:
-        return part.why[0].rstrip(".")
+        return part.claims[0]
     text = f"{profile} did {figure_in_words(part.measured.throughput)}"
     if part.measured.latency_p99 is not None:
         text += f", p99 {figure_in_words(part.measured.latency_p99)}"
@@ -198,23 +203,22 @@ NOT_BY_THE_DISK = (
 # ------------------------------------------------------------------ what it did
 
 
-def _what_it_did(
+def _claims(
     asked: Asked, subject: str, measured: ProfileFigures | None
-) -> Iterator[str]:
+) -> tuple[str, ...]:
+    """What it did, without full stops."""
     # A sweep has no one figure: the load that the tier takes stands for it.
     for sweep in asked.verdict.sweeps:
         if sweep.workload == subject:
-            yield asked.opening(sweeps.load_taken(sweep, sweep.tiers[0]))
-            return
+            return (asked.headline(sweeps.load_taken(sweep, sweep.tiers[0])),)
     if measured is not None:
-        yield figures_in_words(measured)
-        return
+        return _statements(measured)
     # The answer is why its runs left no figure.
     runs: list[Run] = []
     for run in asked.campaign.plan.runs:
         if (run.profile, run.workload) == (asked.verdict.baseline, subject):
             runs.append(run)
-    yield from lost_runs.losses(asked.campaign, runs)
+    return lost_runs.claims(asked.campaign, runs)
 
 
 def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:

@@ -177,18 +177,28 @@ def closed(text: str) -> str:
     return f"{text}."
 
 
+def capitalized(text: str) -> str:
+    """The text with a capital at the start: a headline, which has no full stop."""
+    return text[:1].upper() + text[1:]
+
+
 def sentence(text: str) -> str:
     """The text with a capital at the start and a full stop at the end."""
-    return closed(text[:1].upper() + text[1:])
+    return closed(capitalized(text))
 
 
-def opening(text: str, tiers: Collection[str]) -> str:
-    """A sentence with a capital at the start, unless the name of one of `tiers` stands there."""
+def headline(text: str, names: Collection[str]) -> str:
+    """The text with a capital at the start, unless one of `names` stands there."""
     # Names are given by their users, who know them as they wrote them.
     first_word = text.split(" ", 1)[0].rstrip(":,")
-    if first_word in tiers:
-        return closed(text)
-    return sentence(text)
+    if first_word in names:
+        return text
+    return capitalized(text)
+
+
+def opening(text: str, names: Collection[str]) -> str:
+    """A sentence with a capital at the start, unless one of `names` stands there."""
+    return closed(headline(text, names))
 
 
 def ranges(numbers: Iterable[int]) -> str:

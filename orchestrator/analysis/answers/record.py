@@ -265,7 +265,7 @@ class Sureness:
 
     `details`: the sentences of `text` that the brief does not say already. `tally`: of a campaign.
     `tolerance_share`: of an observation, the share of the time that may be at a cap. `headline`: of
-    one profile, whether it meets its SLO, or what it did.
+    one profile, whether it meets its SLO, or what it did; without a full stop.
     """
 
     word: SurenessWord

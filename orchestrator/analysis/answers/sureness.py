@@ -35,8 +35,15 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         text = "A model made all figures up; `tierbench compare` measures."
         return Sureness(EXAMPLE, text, tally)
     if not asked.contenders and asked.verdict.varied:
-        text = "It was measured at each value of what was varied."
-        return Sureness("one tier", f"{text}{lost}", tally, details=(text,))
+        measured = "It was measured at each value of what was varied"
+        text = closed(measured)
+        return Sureness(
+            "one tier",
+            f"{text}{lost}",
+            tally,
+            headline=measured,
+            details=(text,),
+        )
     if not asked.contenders:
         return _sureness_of_one_profile(asked, parts, tally)
     # A proven miss is an answer, so it comes before "no workload has an answer".

@@ -35,7 +35,7 @@ def with_findings(
     """
     horizons: list[str] = []
     for finding in factor_sentences.findings(asked):
-        horizons.append(finding.text.removesuffix("."))
+        horizons.append(finding.claim)
     if not horizons:
         return lines
     lines = replace(lines, price=_prices(asked, answer))

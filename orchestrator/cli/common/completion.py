@@ -44,12 +44,12 @@ def among_words(words: Sequence[str]) -> Callable[..., list[str]]:
     return completing(names)
 
 
-def among(names: str, what: str, *declared: str, **more: Any) -> Any:
+def among(names: Sequence[str], what: str, *declared: str, **more: Any) -> Any:
     """An option of typer whose help says the names that it may have; these are completed."""
     return Option(
         *declared,
-        help=f"{names}: {what}",
-        autocompletion=among_words(names.split(", ")),
+        help=f"{', '.join(names)}: {what}",
+        autocompletion=among_words(names),
         **more,
     )
 
@@ -62,14 +62,14 @@ def _extensions() -> Sequence[Installed]:
     return ()
 
 
-def databases(*ours: str) -> str:
-    """The databases that may be named, with commas: ours, and those of extensions."""
+def databases(*ours: str) -> list[str]:
+    """The databases that may be named: ours, and those of extensions."""
     names = [*ours]
     for extension in _extensions():
         for name in extension.brings.databases:
             if name != STORE:
                 names.append(name)
-    return ", ".join(names)
+    return names
 
 
 def generators() -> Any:

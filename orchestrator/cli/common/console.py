@@ -128,7 +128,7 @@ def _fields(value: Any) -> Any:
         return getattr(value, "__dict__", str(value))
     return {
         "what": value.what,
-        "mistakes": getattr(value, "mistakes", ()),
+        "mistakes": value.mistakes,
         "advice": value.advice,
         "exit_code": value.exit_code,
     }

@@ -123,10 +123,13 @@ WorkloadName = Annotated[
     str | None, Argument(metavar="WORKLOAD", autocompletion=completion.workloads)
 ]
 PlatformOption = Annotated[
-    str | None, among("docker, kubernetes", "where the containers run.")
+    str | None, among(("docker", "kubernetes"), "where the containers run.")
 ]
 ScaleOption = Annotated[
-    str, among("smoke, laptop, rehearsal, study, study-20", "how large and how long.")
+    str,
+    among(
+        ("smoke", "laptop", "rehearsal", "study", "study-20"), "how large and how long."
+    ),
 ]
 NodesOption = Annotated[int | None, Option(min=1)]
 RepeatsOption = Annotated[int, Option("--repeats", min=1)]
@@ -140,7 +143,7 @@ SloOption = Annotated[str | None, _slo("--slo")]
 OnlyShowOption = Annotated[
     bool, Option(help="Show what would be removed; remove nothing.")
 ]
-_ASPECTS = "code, image, machine, kernel, profile, workload"
+_ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 _GO_ON = among(_ASPECTS, "continue although this differs.", metavar="NAME")
 DespiteOption = Annotated[list[str] | None, _GO_ON]
 YesOption = Annotated[bool, Option("--yes", "-y")]
@@ -233,7 +236,7 @@ class Options(Measuring):
     without: Annotated[
         str | None,
         among(
-            "disk, network, commit",
+            ("disk", "network", "commit"),
             "repeat the runs without this stage.",
             metavar="STAGE,…",
         ),

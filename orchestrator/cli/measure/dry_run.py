@@ -50,7 +50,7 @@ def show(
     }
     app.out.show(facts, *look_ahead_shown.parts(plan, ahead, reached.answered))
     # 64 goes first, because a mistake in the plan fails wherever the machines are.
-    if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
+    if any(problem.exit_code == errors.EXIT_USAGE for problem in ahead.problems):
         return errors.EXIT_USAGE
     if ahead.problems:
         return errors.EXIT_UNAVAILABLE

@@ -294,7 +294,7 @@ def _checks(ahead: Forecast) -> Iterator[str]:
     for problem in ahead.problems:
         yield f"[red]problem[/red] {escape(problem.what)}"
         # Only a UsageError lists mistakes; what does not answer has one reason.
-        for mistake in getattr(problem, "mistakes", ()):
+        for mistake in problem.mistakes:
             yield escape(f"    {mistake.where}: {mistake.what}")
         if problem.advice:
             yield escape(f"    → {problem.advice}")

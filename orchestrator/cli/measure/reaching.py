@@ -61,7 +61,7 @@ def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
         if problem is None:
             answered.append(peer.name)
         # What was written wrong is wrong wherever the plan is made.
-        elif peer.is_needed or isinstance(problem, errors.UsageError):
+        elif peer.is_needed or problem.exit_code == errors.EXIT_USAGE:
             problems.append(problem)
         else:
             unchecked.append(f"{problem.what}: {problem.advice}")

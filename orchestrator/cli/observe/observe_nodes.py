@@ -76,7 +76,7 @@ def _machines(
     world = _world(app, profile)
     machines = world.platform.machines_of_nodes()
     # This program reads /proc of its machine itself: no agent, and nobody to keep off.
-    if all(isinstance(machine, LocalMachine) for machine in machines):
+    if all(machine.is_here for machine in machines):
         return Watched((), machines)
     _bring_agent(app, world, up)
     return Watched((), machines, world.platform.guard.beats)

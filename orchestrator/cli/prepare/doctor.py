@@ -136,7 +136,7 @@ def examine(
     else:
         docker = list(examine_platform(engine, app.root))
         # The nodes run elsewhere, where what this machine has does not count.
-        if not isinstance(engine.machines()[0], LocalMachine):
+        if not engine.machines()[0].is_here:
             return tuple(docker)
         docker += _generator_findings(engine)
     return (*_machine_findings(app), *docker)

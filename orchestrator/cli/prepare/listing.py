@@ -19,8 +19,7 @@ def show(app: App) -> None:
 
     profiles = project_files.titles(app.root / "profiles")
     workloads = project_files.titles(app.root / "workloads")
-    # It is one text, as the help of --db shows it.
-    databases = completion.databases(*DATABASES).split(", ")
+    databases = completion.databases(*DATABASES)
     installed = [str(extension) for extension in extensions()]
     listed = {
         "profiles": profiles,

@@ -59,7 +59,7 @@ def show(
     app: App,
     text: Annotated[str, Argument()] = "",
     provider: Annotated[
-        str | None, completion.among("azure, aws, gcp", "whose rows.")
+        str | None, completion.among(("azure", "aws", "gcp"), "whose rows.")
     ] = None,
     min_iops: int | None = None,
     min_throughput: RateOption = None,

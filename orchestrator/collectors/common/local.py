@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from orchestrator import errors, powers
 from orchestrator.model import Node, Sample
-from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.system import at_once
 
 Reading = tuple[str, str, float]  # metric, unit, value
@@ -115,8 +114,6 @@ class OnItsMachine:
 
 def _read_s(machine: powers.Machine, now_s: float) -> float:
     """When a machine has read what it gives, if that was before."""
-    if not isinstance(machine, AgentMachine):
-        return now_s
     read_s = machine.read_at()
     if read_s is None:
         return now_s

@@ -78,6 +78,7 @@ class AgentMachine:
     """The `Machine` protocol. `converse` begins a conversation with the agent.
     `facts_told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
+    is_here = False
     queue_s = 0.5  # the limit within which another question is answered
 
     def __init__(
@@ -192,9 +193,7 @@ class AgentMachine:
         return self._ask(word, argument)[0]["found"]
 
     def locate(self, container_id: str) -> Mapping[str, Any]:
-        """Finds a container of which only the id is known, once: an id is never used again. Its
-        `groups` (controller, "" for version 2 → path), and `process_id`, of its first process, None
-        if none is seen. OSError if it is not on the machine."""
+        """Finds a container once: an id is never used again."""
         if container_id not in self._located:
             self._located[container_id] = self._answer("groups", container_id)
         return self._located[container_id]

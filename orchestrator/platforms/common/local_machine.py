@@ -6,9 +6,11 @@ A machine elsewhere on which containers of ours may read is an `AgentMachine` (a
 import os
 import platform
 import socket
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from orchestrator.platforms.common.machine_facts import OF_FACTS, facts_in, text_of
 from orchestrator.powers import ClockOffset, MachineFacts
@@ -20,6 +22,7 @@ _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 class LocalMachine:
     """This computer. `root` holds its /proc, /sys, /dev and /etc: a fixture tree in tests."""
 
+    is_here = True
     facts_told: MachineFacts | None = None
     clock_offset: ClockOffset | None = None
 
@@ -62,6 +65,12 @@ class LocalMachine:
 
     def refresh(self) -> None:
         """Nothing: each `read` looks by itself."""
+
+    def read_at(self) -> float | None:
+        return None
+
+    def locate(self, container_id: str) -> Mapping[str, Any] | None:
+        return None
 
     def _at(self, path: str) -> Path:
         return _below(self._root, path)

@@ -284,10 +284,12 @@ class Engine:
             if self.host.startswith(_SSH):
                 error.evidence = error.evidence or tunnel_to(self.host).trouble
             # The error was named on its way through an inner block.
-            if self.known_as in error.what:
+            if error.place == self.known_as:
                 raise
             what = f"{self.known_as}: {error.what}"
-            raise UnavailableError(what, error.advice, error.evidence) from error
+            named = UnavailableError(what, error.advice, error.evidence)
+            named.place = self.known_as
+            raise named from error
 
     def certificates(self) -> tuple[CertificateFile, ...]:
         """The client's own and its engine's authority, as docker-py has taken them from

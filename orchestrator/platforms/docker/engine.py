@@ -149,7 +149,7 @@ class DockerPlatform:
         return self.reach.address
 
     def folder(self, cache: Path) -> Path:
-        if isinstance(self._machine, LocalMachine):
+        if self._machine.is_here:
             return cache
         return _FOLDER
 

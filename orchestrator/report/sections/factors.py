@@ -32,7 +32,7 @@ from orchestrator.report.sections.factor_charts import charts_of
 def answers(index: ReportIndex) -> Iterator[ShownAnswer]:
     """What was found of each workload that was varied, as the answer has it."""
     for finding in findings(index.asked):
-        text = finding.text
+        text = wording.closed(finding.claim)
         yield ShownAnswer(finding.subject, "", text, "", (text,))
 
 

@@ -25,7 +25,7 @@ def test_up_to_three_cells_are_named_and_more_are_counted(
     text = lost_runs.loss_in_words(runs, Loss("not carried out"))
     assert where in text
     verb = "was" if cells == 1 else "were"
-    assert text.endswith(f") {verb} not carried out.")
+    assert text.endswith(f") {verb} not carried out")
 
 
 def test_the_reason_of_a_loss_is_not_read_for_its_verb() -> None:

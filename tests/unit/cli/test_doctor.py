@@ -29,7 +29,7 @@ from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
 from tests.fake_cluster import FakeCluster
 from tests.fake_engines import Engine
-from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
+from tests.fakes import FakePlatform, FarMachine, Log, QuietProgress, fake_world
 from tests.plans import profile_text
 
 KUBERNETES = """platform: kubernetes
@@ -201,7 +201,8 @@ def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> No
         def examine(self) -> tuple[Finding, ...]:
             return (Finding("Docker engine", True, "far away"),)
 
-    for machine, local in ((object(), False), (LocalMachine(), True)):
+    far = FarMachine(LocalMachine().facts())
+    for machine, local in ((far, False), (LocalMachine(), True)):
         found = doctor.examine(an_app(tmp_path, Far(machine)))
         subjects = [one.subject for one in found]
         assert "Docker engine" in subjects

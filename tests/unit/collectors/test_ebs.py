@@ -145,6 +145,8 @@ def test_a_device_that_is_no_nvme_device_is_refused_by_its_driver(
 class Elsewhere:
     """A machine with the same files that is not this one."""
 
+    is_here = False
+
     def __init__(self, files: LocalMachine) -> None:
         self.name = "elsewhere"
         self.read = files.read

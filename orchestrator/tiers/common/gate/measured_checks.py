@@ -27,7 +27,14 @@ class MeasuredRate:
     title: str
     read_share: float
 
+    @property
+    def counts_bytes(self) -> bool:
+        return self.quantity in _BANDWIDTHS
 
+
+_BANDWIDTHS: frozenset[GateQuantity] = frozenset(
+    {"bandwidth_read", "bandwidth_write", "bandwidth_at_size"}
+)
 _OF_JOB: Mapping[str, MeasuredRate] = {
     "iops-read": MeasuredRate("iops_read", "IOPS, 4 KiB random read", 1.0),
     "iops-write": MeasuredRate("iops_write", "IOPS, 4 KiB random write", 0.0),
@@ -45,7 +52,7 @@ def rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
         rate = _OF_JOB[job["jobname"]]
         bytes_per_s = fio_jobs.bytes_per_s(job)
-        if rate.quantity.startswith("bandwidth"):
+        if rate.counts_bytes:
             yield rate_check(tier, rate, bytes_per_s, LARGE_BYTES, depth)
             continue
         iops = bytes_per_s / IOPS_BLOCK_BYTES
@@ -129,7 +136,7 @@ def rate_check(
     limit = rate.title
     unit = "bytes/s"
     factor = block_bytes
-    if not rate.quantity.startswith("bandwidth"):
+    if not rate.counts_bytes:
         unit = "1/s"
         factor = 1
         why = expected.bound_by_bytes(tier, block_bytes)
@@ -146,7 +153,11 @@ def rate_check(
     most = peak_per_s * factor * (1 + RATE_TOLERANCE_PCT / 100)
     # An emulated disk is checked without its burst, so "faster" is a fault there.
     bursts = tier.disk.is_real and tier.limits.burst is not None
-    if bursts and check.verdict.startswith("faster") and measured <= most:
+    if (
+        bursts
+        and check.verdict == "faster than declared (cache or burst)"
+        and measured <= most
+    ):
         return replace(check, verdict="bursting")
     return check
 
@@ -158,7 +169,7 @@ def _out_of_reach(
     by the tolerance of the latency that this follows from."""
     unit = "1/s"
     factor = 1
-    if rate.quantity.startswith("bandwidth"):
+    if rate.counts_bytes:
         unit = "bytes/s"
         factor = block_bytes
     cap = expected.cap_per_s(tier, block_bytes) or 0.0

@@ -175,13 +175,11 @@ class MachineShare:
         try:
             yield
         except errors.TierbenchError as error:
-            name = ""
-            if self.machine:
-                name = f"{self.machine}: "
             # An error passes through several such blocks, and must say the machine only once.
-            if error not in but and not error.what.startswith(name):
-                error.what = f"{name}{error.what}"
+            if self.machine and error not in but and error.place != self.machine:
+                error.what = f"{self.machine}: {error.what}"
                 error.args = (error.what,)
+                error.place = self.machine
             raise
 
     @contextmanager
