@@ -16,9 +16,14 @@ function work.mode()
 end
 
 function work.connected(conn, facts, number)
-   local batch, workload = sysbench.opt.batch, {}
-   local buffer, block = formula.buffer(batch), number + 1
-   local copied, t, first, batches = {}, 0, 0, 0
+   local batch = sysbench.opt.batch
+   local workload = {}
+   local buffer = formula.buffer(batch)
+   local block = number + 1
+   local copied = {}
+   local t = 0
+   local first = 0
+   local batches = 0
    for i = 1, facts.tables do copied[i] = {rows = 0, total = 0LL} end
    -- Where COPY commits by itself, it does so once.
    local options = facts.dialect.copy_options ~= ""
@@ -36,7 +41,8 @@ function work.connected(conn, facts, number)
       conn:copy_start("COPY bulk" .. t .. " FROM STDIN" .. options)
       conn:copy_data(buffer, bytes)
       conn:copy_end()
-      copied[t].rows, copied[t].total = copied[t].rows + batch, copied[t].total + total
+      copied[t].rows = copied[t].rows + batch
+      copied[t].total = copied[t].total + total
       return 0
    end
 

@@ -10,11 +10,18 @@
 -- Digits compress to about half: a database that compresses writes less than it is given.
 local ffi = require("ffi")
 
-local MODULUS, MULTIPLIER = 2147483647, 48271
-local ZERO, TAB, NEWLINE = 48, 9, 10
-local ID_AT, K_AT, PAD_AT, PAD_END = 0, 13, 24, 99
+local MODULUS = 2147483647
+local MULTIPLIER = 48271
+local ZERO = 48
+local TAB = 9
+local NEWLINE = 10
+local ID_AT = 0
+local K_AT = 13
+local PAD_AT = 24
+local PAD_END = 99
 local IDS = 1e12  -- more have no 12 digits
-local floor, format = math.floor, string.format
+local floor = math.floor
+local format = string.format
 
 local formula = {ROW_BYTES = 100, BLOCK = 1000000000}
 
@@ -44,7 +51,8 @@ end
 local function put_10(at, value)
    local high = floor(value / 1e8)
    local tens = floor(high / 10)
-   at[0], at[1] = ZERO + tens, ZERO + high - tens * 10
+   at[0] = ZERO + tens
+   at[1] = ZERO + high - tens * 10
    put_8(at + 2, value - high * 1e8)
 end
 
@@ -70,12 +78,15 @@ local function put_pad(at, n)
 end
 
 local function put_row(at, id)
-   local high, k = floor(id / 1e8), after(id)
+   local high = floor(id / 1e8)
+   local k = after(id)
    put_4(at + ID_AT, high)
    put_8(at + ID_AT + 4, id - high * 1e8)
    put_10(at + K_AT, k)
    put_pad(at + PAD_AT, k)
-   at[K_AT - 1], at[PAD_AT - 1], at[PAD_END] = TAB, TAB, NEWLINE
+   at[K_AT - 1] = TAB
+   at[PAD_AT - 1] = TAB
+   at[PAD_END] = NEWLINE
    return k
 end
 
@@ -86,7 +97,8 @@ function formula.buffer(rows) return ffi.new("uint8_t[?]", rows * formula.ROW_BY
 -- all k as a whole number of 64 bits. Raises if an id has more than 12 digits.
 function formula.fill(buffer, first, last)
    if last >= IDS then error(string.format("id %.0f has more than 12 digits", last), 0) end
-   local at, sum = ffi.cast("uint8_t *", buffer), 0LL
+   local at = ffi.cast("uint8_t *", buffer)
+   local sum = 0LL
    for id = first, last do
       sum = sum + put_row(at, id)
       at = at + formula.ROW_BYTES
@@ -96,12 +108,14 @@ end
 
 -- What formula.QUERY must find: the sum of k and the sum of the first numbers of pad.
 function formula.sums(first, last)
-   local of_k, of_pad = 0LL, 0LL
+   local sum_of_k = 0LL
+   local sum_of_pad = 0LL
    for id = first, last do
       local k = after(id)
-      of_k, of_pad = of_k + k, of_pad + after(k)
+      sum_of_k = sum_of_k + k
+      sum_of_pad = sum_of_pad + after(k)
    end
-   return of_k, of_pad
+   return sum_of_k, sum_of_pad
 end
 
 -- For a table, and the first and the last id of a range.

@@ -11,7 +11,9 @@ local formula = require("formula")
 local shared = require("shared")
 
 ffi.cdef[[typedef struct { int64_t lock[8]; double taken, built; } tb_builds;]]
-local ADDRESS, STRUCT, CANCELED = "TIERBENCH_BUILDS", "tb_builds", "57014"
+local ADDRESS = "TIERBENCH_BUILDS"
+local STRUCT = "tb_builds"
+local CANCELED = "57014"
 local work = {}
 
 function work.mode(facts)
@@ -29,7 +31,9 @@ local function add(builds, what)
 end
 
 function work.connected(conn, facts, number)
-   local builds, workload, t = shared.find(ADDRESS, STRUCT), {}, 0
+   local builds = shared.find(ADDRESS, STRUCT)
+   local workload = {}
+   local t = 0
    local in_turn = facts.dialect.analyze_in_turn and number > 0
    local deadline_us = nil
 

@@ -22,7 +22,9 @@ end
 function layout.create(conn, dialect, opt)
    local facts = {tables = opt.tables, rows = opt.rows, tablets = opt.tablets,
                   dialect = dialect.name}
-   local numbers, values, selects = {}, {}, {}
+   local numbers = {}
+   local values = {}
+   local selects = {}
    for t = 1, opt.tables do
       local key, split = key_of(dialect, opt.rows, opt.tablets)
       conn:exec(string.format("CREATE TABLE bulk%d (id bigint NOT NULL, k int NOT NULL, "

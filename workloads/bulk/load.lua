@@ -18,7 +18,8 @@ local loader = require("loader")
 local parts = require("parts")
 local workers = require("workers")
 
-local CHUNK_ROWS, MOST_TABLES = 2500, 20
+local CHUNK_ROWS = 2500
+local MOST_TABLES = 20
 local opt, dialect
 
 -- True if an interrupted load goes on. bulk_facts comes last: if it is there, all tables are.
@@ -46,7 +47,8 @@ local function copy_part(conn, part, share)
       local last = math.min(first + CHUNK_ROWS - 1, part.last)
       local bytes = formula.fill(buffer, first, last)
       conn:copy_data(buffer, bytes)
-      share.rows, share.bytes = share.rows + last - first + 1, share.bytes + bytes
+      share.rows = share.rows + last - first + 1
+      share.bytes = share.bytes + bytes
    end
    conn:copy_end()
 end
@@ -73,7 +75,8 @@ local function finish_tables()
       local session = loader.session(opt, dialect, index)
       for t = index + 1, opt.tables, n do
          session:run(function(conn) finish_table(conn, t) end)
-         share.units, share.effort = share.units + 1, share.effort + 1
+         share.units = share.units + 1
+         share.effort = share.effort + 1
       end
    end)
 end

@@ -17,9 +17,16 @@ local layout = require("layout")
 local shared = require("shared")
 
 ffi.cdef[[typedef struct { int64_t lock[8]; double taken, ended, failed, done[80]; } tb_steps;]]
-local ADDRESS, STRUCT, CANCELED = "TIERBENCH_STEPS", "tb_steps", "57014"
-local CHUNK_ROWS, POLL_US = 2500, 5e3
-local TYPES, COPY, KEY, INDEX, FOREIGN_KEY = {"copy", "key", "index", "foreign_key"}, 0, 1, 2, 3
+local ADDRESS = "TIERBENCH_STEPS"
+local STRUCT = "tb_steps"
+local CANCELED = "57014"
+local CHUNK_ROWS = 2500
+local POLL_US = 5e3
+local TYPES = {"copy", "key", "index", "foreign_key"}
+local COPY = 0
+local KEY = 1
+local INDEX = 2
+local FOREIGN_KEY = 3
 local SQL = {
    [KEY] = "ALTER TABLE bulk%d ADD PRIMARY KEY (id)",
    [INDEX] = "CREATE INDEX bulk%d_k ON bulk%d (k ASC)",
@@ -29,17 +36,18 @@ local work = {}
 
 -- The steps in order; needs: the numbers of those before that must have ended.
 local function steps_of(tables, dialect)
-   local steps, last = {}, {}
+   local steps = {}
+   local last_step = {}
    local function add(kind, t, ...)
       local needs = {...}
       if dialect.analyze_in_turn and #steps > tables then needs[#needs + 1] = #steps end
       steps[#steps + 1] = {kind = kind, t = t, needs = needs}
-      last[t] = #steps
+      last_step[t] = #steps
    end
    for t = 1, tables do add(COPY, t) end
-   for t = 1, dialect.keys_first and 0 or tables do add(KEY, t, last[t]) end
-   for t = 1, tables do add(INDEX, t, last[t]) end
-   for t = 2, tables, 2 do add(FOREIGN_KEY, t, last[t - 1], last[t]) end
+   for t = 1, dialect.keys_first and 0 or tables do add(KEY, t, last_step[t]) end
+   for t = 1, tables do add(INDEX, t, last_step[t]) end
+   for t = 2, tables, 2 do add(FOREIGN_KEY, t, last_step[t - 1], last_step[t]) end
    return steps
 end
 
@@ -52,7 +60,9 @@ end
 function work.share() shared.create(ADDRESS, STRUCT) end
 
 local function copy(conn, t, dialect)
-   local rows, buffer, total = sysbench.opt.table_rows, formula.buffer(CHUNK_ROWS), 0LL
+   local rows = sysbench.opt.table_rows
+   local buffer = formula.buffer(CHUNK_ROWS)
+   local total = 0LL
    conn:copy_start("COPY bulk" .. t .. " FROM STDIN" .. dialect.copy_options)
    for first = 1, rows, CHUNK_ROWS do
       local bytes, sum = formula.fill(buffer, first, math.min(first + CHUNK_ROWS - 1, rows))
@@ -70,9 +80,11 @@ local function carry_out(conn, step, dialect)
 end
 
 function work.connected(conn, facts)
-   local state, workload = shared.find(ADDRESS, STRUCT), {}
+   local state = shared.find(ADDRESS, STRUCT)
+   local workload = {}
    local steps = steps_of(facts.tables, facts.dialect)
-   local number, deadline_us = 0, nil
+   local number = 0
+   local deadline_us = nil
 
    local function too_late()
       error(string.format("%d of %d steps of the restore had ended when the time was over: a "

@@ -10,7 +10,8 @@ local formula = require("formula")
 local shared = require("shared")
 
 ffi.cdef[[typedef struct { int64_t lock[8]; double taken; } tb_ranges;]]
-local ADDRESS, STRUCT = "TIERBENCH_RANGES", "tb_ranges"
+local ADDRESS = "TIERBENCH_RANGES"
+local STRUCT = "tb_ranges"
 local work = {}
 
 function work.mode(facts)
@@ -26,9 +27,9 @@ function work.share() shared.create(ADDRESS, STRUCT) end
 
 -- What is wrong with a range; nil if nothing is.
 local function difference(row, first, last)
-   local of_k, of_pad = formula.sums(first, last)
+   local sum_of_k, sum_of_pad = formula.sums(first, last)
    local expected = {tostring(last - first + 1), tostring(first), tostring(last),
-                     formula.text(of_k), formula.text(of_pad)}
+                     formula.text(sum_of_k), formula.text(sum_of_pad)}
    for i, what in ipairs{"rows", "least id", "greatest id", "sum of k", "sum of pad"} do
       if row[i] ~= expected[i] then
          return string.format("ids %d to %d: %s is %s, not %s", first, last, what,
@@ -38,17 +39,20 @@ local function difference(row, first, last)
 end
 
 function work.connected(conn, facts)
-   local ranges, workload = shared.find(ADDRESS, STRUCT), {}
+   local ranges = shared.find(ADDRESS, STRUCT)
+   local workload = {}
    local batch = sysbench.opt.batch
-   local of_table = facts.rows / batch
-   local t, first = 0, 0
+   local ranges_per_table = facts.rows / batch
+   local t = 0
+   local first = 0
 
    function workload.draw()
       local range = shared.locked(ranges.lock, function()
          ranges.taken = ranges.taken + 1
          return ranges.taken - 1
       end)
-      t, first = math.floor(range / of_table) + 1, range % of_table * batch + 1
+      t = math.floor(range / ranges_per_table) + 1
+      first = range % ranges_per_table * batch + 1
       return t <= facts.tables and 0 or nil
    end
 

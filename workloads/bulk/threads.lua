@@ -50,7 +50,8 @@ function threads.define(name, options, work)
          local facts = read_facts(conn)
          facts.dialect = dialects.named(facts.dialect)
          local workload = work.connected(conn, facts, sysbench.opt.first_thread + thread_id)
-         workload.conn, workload.plain_sql = conn, true
+         workload.conn = conn
+         workload.plain_sql = true
          self = loop.new(thread_id, workload, types)
       end)
    end

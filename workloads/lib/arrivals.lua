@@ -16,7 +16,8 @@ typedef struct { int64_t lock[8]; uint64_t state; double next_us; } tb_arrivals;
 ]]
 
 local MOST_WAITS = 10000  -- of a thread: more are overload, whose latency is compared with nothing
-local ADDRESS, STRUCT = "TIERBENCH_ARRIVALS", "tb_arrivals"
+local ADDRESS = "TIERBENCH_ARRIVALS"
+local STRUCT = "tb_arrivals"
 local arrivals = {}
 
 -- Once, before the threads start.
@@ -28,7 +29,8 @@ end
 -- instant at which they begin.
 function arrivals.schedule(rate_per_s)
    local pool = shared.find(ADDRESS, STRUCT)
-   local schedule, held = {}, nil
+   local schedule = {}
+   local taken_us = nil  -- when the arrival is due that this thread has taken
 
    local function move_on()
       local due_us = pool.next_us
@@ -37,22 +39,23 @@ function arrivals.schedule(rate_per_s)
    end
 
    function schedule.due_us()
-      held = held or shared.locked(pool.lock, move_on)
-      return held
+      taken_us = taken_us or shared.locked(pool.lock, move_on)
+      return taken_us
    end
 
-   function schedule.done() held = nil end
+   function schedule.done() taken_us = nil end
 
    -- Of those that are overdue when the run is over, each is counted by one thread only; and for
    -- how long the first of them have been.
    function schedule.overdue(now_us)
-      local n, waits_us = 0, {}
+      local n = 0
+      local waits_us = {}
       local function count(due_us)
          n = n + 1
          if n <= MOST_WAITS then waits_us[n] = math.floor(now_us - due_us + 0.5) end
       end
       shared.locked(pool.lock, function()
-         if held and held < now_us then count(held) end
+         if taken_us and taken_us < now_us then count(taken_us) end
          while pool.next_us < now_us do count(move_on()) end
       end)
       return n, waits_us

@@ -11,8 +11,11 @@ int clock_nanosleep(int clock, int flags, const tb_timespec *t, tb_timespec *lef
 int prctl(int option, unsigned long a, ...);
 ]]
 
-local REALTIME, MONOTONIC, ABSOLUTE = 0, 1, 1
-local SET_TIMERSLACK, LEAST_SLACK_NS = 29, 1
+local REALTIME = 0
+local MONOTONIC = 1
+local ABSOLUTE = 1
+local SET_TIMERSLACK = 29
+local LEAST_SLACK_NS = 1
 local C = ffi.C
 local ts = ffi.new("tb_timespec")
 local clock = {}

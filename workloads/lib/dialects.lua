@@ -49,7 +49,8 @@ yugabytedb.run_session = {"SET enable_hashjoin = off", "SET enable_mergejoin = o
 yugabytedb.batches = false
 
 function yugabytedb.key(columns, range)
-   local hashed, ordered = {}, {}
+   local hashed = {}
+   local ordered = {}
    for i, column in ipairs(columns) do
       if i < range then
          hashed[#hashed + 1] = column
@@ -90,7 +91,9 @@ yugabytedb.conflicts = {
    "expired or aborted", "schema version mismatch", "catalog snapshot", "transaction aborted",
 }
 
-local SERIALIZATION_FAILURE, DEADLOCK, INTERNAL_ERROR = "40001", "40P01", "XX000"
+local SERIALIZATION_FAILURE = "40001"
+local DEADLOCK = "40P01"
+local INTERNAL_ERROR = "XX000"
 local UNREACHABLE = {["57P01"] = true, ["57P02"] = true, ["57P03"] = true}
 local by_name = {postgresql = postgresql, yugabytedb = yugabytedb}
 local dialects = {}
@@ -103,7 +106,8 @@ end
 -- Whether the same transaction may succeed when it is tried again. Checks the texts of all
 -- dialects: no database uses another's text of a conflict for anything else.
 function dialects.retryable(failure)
-   local sqlstate, message = failure.sqlstate, failure.message:lower()
+   local sqlstate = failure.sqlstate
+   local message = failure.message:lower()
    if sqlstate == SERIALIZATION_FAILURE or sqlstate == DEADLOCK then return true end
    if sqlstate ~= INTERNAL_ERROR then return false end
    for _, dialect in pairs(by_name) do

@@ -7,7 +7,8 @@ local workers = require("workers")
 
 -- yugabyte/tpcc tries again twice. Pauses of 2, 4, 8, 16 and 32 s are longer than the minute after
 -- which YugabyteDB gives up a node whose heartbeats are missing.
-local ATTEMPTS, FIRST_PAUSE_S = 6, 2
+local ATTEMPTS = 6
+local FIRST_PAUSE_S = 2
 
 -- SLICE_ROWS: rows that one statement counts (see check_counts).
 local loader = {SLICE_ROWS = 5000000}
@@ -50,14 +51,14 @@ end
 -- gives what is wrong, nil if nothing is. What slices find wrong is said and counted again in one
 -- statement, which decides.
 function loader.check_counts(rows, rows_of_a_slice, slices, counted)
-   local wrong = nil
-   local n = math.ceil(rows / rows_of_a_slice)
-   for _, parts in ipairs(n > 1 and {n, 1} or {1}) do
-      wrong = counted(parts > 1 and slices(parts) or {"true"})
-      if not wrong then return end
-      if parts > 1 then workers.say{phase = "retry", attempt = 1, message = wrong} end
+   local count = math.ceil(rows / rows_of_a_slice)
+   if count > 1 then
+      local wrong_in_slices = counted(slices(count))
+      if not wrong_in_slices then return end
+      workers.say{phase = "retry", attempt = 1, message = wrong_in_slices}
    end
-   error(wrong, 0)
+   local wrong = counted({"true"})
+   if wrong then error(wrong, 0) end
 end
 
 -- Value of `column` → rows that have it, by one statement for each of `conditions`.

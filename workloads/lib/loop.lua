@@ -45,7 +45,10 @@ local LONGEST_PAUSE_US = 1e5
 local SLICE_US = 1e6  -- of a wait
 local SYSBENCH_ERRORS = 4
 local PAUSES = 2 ^ 48  -- added to the seed of a thread: its inputs are seeded with less than that
-local NO_CONNECTION, SHUTDOWN, CRASH, NOT_YET_UP = "08", "57P01", "57P02", "57P03"
+local NO_CONNECTION = "08"
+local SHUTDOWN = "57P01"
+local CRASH = "57P02"
+local NOT_YET_UP = "57P03"
 
 local loop = {}
 

@@ -5,9 +5,10 @@ local workers = require("workers")
 
 local parts = {ROWS = 250000}
 
--- Parts still to load. `again`: rows of it may be there, of COPY that committed by itself.
+-- Parts still to load. `may_have_rows`: of an earlier attempt, whose COPY committed by itself.
 function parts.left(conn, kept, tables, rows, resumed)
-   local list, complete = {}, {}
+   local list = {}
+   local complete = {}
    for _, row in ipairs(conn:exec("SELECT t, first FROM " .. kept)) do
       complete[row[1] .. " " .. row[2]] = true
    end
@@ -15,7 +16,7 @@ function parts.left(conn, kept, tables, rows, resumed)
       for first = 1, rows, parts.ROWS do
          local last = math.min(first + parts.ROWS - 1, rows)
          if not complete[t .. " " .. first] then
-            list[#list + 1] = {t = t, first = first, last = last, again = resumed}
+            list[#list + 1] = {t = t, first = first, last = last, may_have_rows = resumed}
          end
       end
    end
@@ -23,17 +24,19 @@ function parts.left(conn, kept, tables, rows, resumed)
 end
 
 local function load_surely(session, source, dialect, part, share)
-   local loaded, bytes = share.rows, share.bytes
+   local loaded = share.rows
+   local bytes = share.bytes
    session:run(function(conn, attempt)
       local key = string.format("(%d, %d)", part.t, part.first)
       if attempt > 1 then
          local complete = "SELECT 1 FROM " .. source.kept .. " WHERE (t, first) = " .. key
          if conn:exec(complete)[1] then return end
-         share.rows, share.bytes = loaded, bytes
+         share.rows = loaded
+         share.bytes = bytes
       end
       if dialect.transactional_copy then
          conn:exec("BEGIN")
-      elseif part.again or attempt > 1 then
+      elseif part.may_have_rows or attempt > 1 then
          source.remove(conn, part)
       end
       source.copy(conn, part, share)

@@ -58,12 +58,19 @@ int poll(tb_pollfd *files, unsigned long count, int timeout_ms);
 ]]
 
 local lib = ffi.load("libpq.so.5")
-local CONNECTION_OK, IDLE = 0, 0
-local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC = 2, 1, 4, 7, 10
-local SQLSTATE_FIELD, PRIMARY_FIELD = 67, 77
+local CONNECTION_OK = 0
+local IDLE = 0
+local TUPLES_OK = 2
+local COMMAND_OK = 1
+local COPY_IN = 4
+local FATAL = 7
+local SYNC = 10
+local SQLSTATE_FIELD = 67
+local PRIMARY_FIELD = 77
 local MAX_BATCH = 32  -- results that a transaction may keep
 local INT4_BYTES = 4
-local POLL_IN, WAIT_MS = 1, 1000
+local POLL_IN = 1
+local WAIT_MS = 1000
 
 local pq = {}
 local Connection = {}
@@ -234,7 +241,8 @@ function Connection:clear()
 end
 
 local function fail(self, failure, lost)
-   failure.lost, self.complete = failure.lost or lost, true
+   failure.lost = failure.lost or lost
+   self.complete = true
    error(failure, 0)
 end
 
@@ -251,7 +259,9 @@ end
 -- same transaction's earlier sends. After the first failing statement the server skips the
 -- rest of a batch: a COMMIT behind it is not executed.
 local function receive(self)
-   local c, n, failure = self.c, self.queued, nil
+   local c = self.c
+   local n = self.queued
+   local failure = nil
    self.queued = 0
    if lib.PQpipelineSync(c) ~= 1 then fail(self, self:failure(nil)) end
    for _ = 1, n do
@@ -268,9 +278,11 @@ local function receive(self)
       lib.PQgetResult(c)
    end
    wait_for_answer(self)
-   local r, lost = lib.PQgetResult(c), nil
+   local r = lib.PQgetResult(c)
+   local lost = nil
    if r == nil or lib.PQresultStatus(r) ~= SYNC then
-      failure, lost = failure or self:failure(r), true
+      failure = failure or self:failure(r)
+      lost = true
    end
    lib.PQclear(r)
    if failure then fail(self, failure, lost) end

@@ -6,11 +6,18 @@
 local ffi = require("ffi")
 local bit = require("bit")
 
-local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
+local INT4 = 23
+local TEXT = 25
+local INT4_ARRAY = 1007
+local TEXT_ARRAY = 1009
 local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}
-local MAX_PARAMS, ARENA_BYTES, BINARY = 9, 65536, 1
-local ARRAY_HEAD_BYTES, INT_BYTES = 20, 4
-local i32, chars = ffi.typeof("int32_t *"), ffi.typeof("const char *")
+local MAX_PARAMS = 9
+local ARENA_BYTES = 65536
+local BINARY = 1
+local ARRAY_HEAD_BYTES = 20
+local INT_BYTES = 4
+local i32 = ffi.typeof("int32_t *")
+local chars = ffi.typeof("const char *")
 
 local codec = {}
 
@@ -39,16 +46,16 @@ local function put_i32(p, v)
 end
 
 -- Raises unless so many bytes fit between a pointer and the arena's end.
-local function need(p, last, bytes)
-   if last - p < bytes then
+local function need(p, arena_end, bytes)
+   if arena_end - p < bytes then
       error("the parameters of a statement have more than " .. ARENA_BYTES .. " bytes", 0)
    end
 end
 
 -- The binary form of a one-dimensional array: dimensions, has-null flag, element type,
 -- length, lower bound, then each element behind its length.
-local function put_array_head(p, last, oid, n)
-   need(p, last, ARRAY_HEAD_BYTES)
+local function put_array_head(p, arena_end, oid, n)
+   need(p, arena_end, ARRAY_HEAD_BYTES)
    put_i32(p, 1)
    put_i32(p + 4, 0)
    put_i32(p + 8, oid)
@@ -57,9 +64,9 @@ local function put_array_head(p, last, oid, n)
    return p + ARRAY_HEAD_BYTES
 end
 
-local function put_ints(p, last, a)
-   p = put_array_head(p, last, INT4, a.n)
-   need(p, last, 2 * INT_BYTES * a.n)
+local function put_ints(p, arena_end, a)
+   p = put_array_head(p, arena_end, INT4, a.n)
+   need(p, arena_end, 2 * INT_BYTES * a.n)
    for i = 0, a.n - 1 do
       put_i32(p, INT_BYTES)
       put_i32(p + INT_BYTES, a[i])
@@ -68,10 +75,10 @@ local function put_ints(p, last, a)
    return p
 end
 
-local function put_texts(p, last, a)
-   p = put_array_head(p, last, TEXT, a.n)
+local function put_texts(p, arena_end, a)
+   p = put_array_head(p, arena_end, TEXT, a.n)
    for i = 0, a.n - 1 do
-      need(p, last, INT_BYTES + a.len[i])
+      need(p, arena_end, INT_BYTES + a.len[i])
       put_i32(p, a.len[i])
       ffi.copy(p + INT_BYTES, a.ptr[i], a.len[i])
       p = p + INT_BYTES + a.len[i]
@@ -79,8 +86,8 @@ local function put_texts(p, last, a)
    return p
 end
 
-local function put_int(p, last, v)
-   need(p, last, INT_BYTES)
+local function put_int(p, arena_end, v)
+   need(p, arena_end, INT_BYTES)
    put_i32(p, v)
    return p + INT_BYTES
 end
@@ -90,16 +97,22 @@ local PUT = {i = put_int, I = put_ints, T = put_texts}
 -- Encodes parameters.args for libpq; their types are st[1] to st[st.n]. Text is not copied. Raises
 -- a text if they do not fit.
 function codec.encode(st, parameters)
-   local args, values, lengths = parameters.args, parameters.values, parameters.lengths
+   local args = parameters.args
+   local values = parameters.values
+   local lengths = parameters.lengths
    local p = parameters.arena + 0
-   local last = p + ARENA_BYTES
+   local arena_end = p + ARENA_BYTES
    for i = 1, st.n do
-      local kind, v, from = st[i], args[i], p
+      local kind = st[i]
+      local v = args[i]
+      local from = p
       if kind == "t" then
-         values[i - 1], lengths[i - 1] = v, #v
+         values[i - 1] = v
+         lengths[i - 1] = #v
       else
-         p = PUT[kind](p, last, v)
-         values[i - 1], lengths[i - 1] = ffi.cast(chars, from), p - from
+         p = PUT[kind](p, arena_end, v)
+         values[i - 1] = ffi.cast(chars, from)
+         lengths[i - 1] = p - from
       end
       parameters.formats[i - 1] = BINARY
    end

@@ -46,9 +46,12 @@ char *strerror(int number);
 ]]
 
 local C = ffi.C
-local RECORD_BYTES, CAPACITY, FLUSH_AFTER_US = 24, 2730, 1e6
+local RECORD_BYTES = 24
+local CAPACITY = 2730
+local FLUSH_AFTER_US = 1e6
 local WRONLY_CREATE_TRUNCATE = 1 + 64 + 512
-local UINT16_MAX, UINT32_MAX = 65535, 4294967295
+local UINT16_MAX = 65535
+local UINT32_MAX = 4294967295
 local INTERRUPTED = 4  -- EINTR
 assert(ffi.sizeof("tb_record") == RECORD_BYTES)
 
@@ -104,7 +107,8 @@ function Recorder:flush()
          fail("cannot write records")
       end
    end
-   self.n, self.stored_bytes = 0, 0
+   self.n = 0
+   self.stored_bytes = 0
 end
 
 -- Writes what is in the buffer if nothing was written for a second (or flush_after_us).

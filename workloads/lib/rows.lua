@@ -8,16 +8,24 @@
 -- compress better than freshly drawn text.
 local ffi = require("ffi")
 
-local POOL_BYTES, CHUNK_BYTES, ROW_BYTES = 1048576, 262144, 4096
+local POOL_BYTES = 1048576
+local CHUNK_BYTES = 262144
+local ROW_BYTES = 4096
 local LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-local TAB, NEWLINE, POINT, DASH, ZERO = 9, 10, 46, 45, 48
+local TAB = 9
+local NEWLINE = 10
+local POINT = 46
+local DASH = 45
+local ZERO = 48
 local GROUP = 12
 local rnd, floor = math.random, math.floor
 
 local letter_pool = ffi.new("uint8_t[?]", POOL_BYTES)
 local digit_pool = ffi.new("uint8_t[?]", POOL_BYTES)
 local buffer = ffi.new("uint8_t[?]", CHUNK_BYTES + ROW_BYTES)
-local at, count, put_chunk = 0, 0, nil
+local at = 0
+local count = 0
+local put_chunk = nil
 
 math.randomseed(1)
 for i = 0, POOL_BYTES - 1 do
@@ -28,12 +36,15 @@ end
 local rows = {}
 
 function rows.start(chunk)
-   at, count, put_chunk = 0, 0, chunk
+   at = 0
+   count = 0
+   put_chunk = chunk
 end
 
 function rows.flush()
    if at > 0 then put_chunk(buffer, at, count) end
-   at, count = 0, 0
+   at = 0
+   count = 0
 end
 
 function rows.end_row()
@@ -49,7 +60,8 @@ end
 
 -- Digits of a whole number, with leading zeros up to the width.
 local function put_digits(v, width)
-   local n, rest = 1, floor(v / 10)
+   local n = 1
+   local rest = floor(v / 10)
    while rest > 0 do rest, n = floor(rest / 10), n + 1 end
    if n < width then n = width end
    for i = at + n - 1, at, -1 do

@@ -14,8 +14,14 @@ void _exit(int status);
 ]]
 
 local C = ffi.C
-local READ_WRITE, SHARED_ANONYMOUS, DIE_WITH_PARENT, NO_HANG = 3, 0x21, 1, 1
-local SIGKILL, SIGTERM, PROGRESS_US, POLL_US = 9, 15, 1e6, 2e4
+local READ_WRITE = 3
+local SHARED_ANONYMOUS = 0x21
+local DIE_WITH_PARENT = 1
+local NO_HANG = 1
+local SIGKILL = 9
+local SIGTERM = 15
+local PROGRESS_US = 1e6
+local POLL_US = 2e4
 
 local workers = {}
 
@@ -36,13 +42,16 @@ local function rounded(x) return math.floor(x * 100) / 100 end
 -- only if the phase moves any.
 local function progress(phase, shares, n, started_us)
    local elapsed_s = (clock.now_us() - started_us) / 1e6
-   local rows, bytes = total(shares, n, "rows"), total(shares, n, "bytes")
+   local rows = total(shares, n, "rows")
+   local bytes = total(shares, n, "bytes")
    local line = {phase = phase.name, elapsed_s = rounded(elapsed_s)}
    line[phase.units .. "_done"] = total(shares, n, "units") + (phase.already or 0)
    line[phase.units] = phase.count
    if rows > 0 then
-      line.rows, line.rows_per_s = rows, math.floor(rows / elapsed_s)
-      line.bytes, line.bytes_per_s = bytes, math.floor(bytes / elapsed_s)
+      line.rows = rows
+      line.rows_per_s = math.floor(rows / elapsed_s)
+      line.bytes = bytes
+      line.bytes_per_s = math.floor(bytes / elapsed_s)
    end
    local done = math.min((rows + total(shares, n, "effort")) / math.max(phase.effort, 1), 1)
    if done > 0 then line.eta_s = rounded(elapsed_s / done - elapsed_s) end
@@ -68,7 +77,8 @@ end
 
 -- Waits until all processes have ended; the first failure ends the others.
 local function attend(pids, shares, tick)
-   local status, problem = ffi.new("int[1]"), nil
+   local status = ffi.new("int[1]")
+   local problem = nil
    while next(pids) do
       local pid = C.waitpid(-1, status, NO_HANG)
       if pid > 0 and pids[pid] then

@@ -39,7 +39,8 @@ function common.define(name, sql, types, arguments)
       for t = 1, sysbench.opt.tables do
          tables[t] = conn:prepare(sql:format(t), types, unprepared)
       end
-      local statements, table_number = sysbench.opt.statements, 1
+      local statements = sysbench.opt.statements
+      local table_number = 1
       local drawn = {}
       local in_transaction = not sysbench.opt.skip_trx
       function workload.draw()

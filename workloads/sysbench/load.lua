@@ -30,8 +30,10 @@ local seeds = require("seeds")
 local tables = require("tables")
 local workers = require("workers")
 
-local C_GROUPS, PAD_GROUPS = 10, 5
-local TABLES, PARTS = 1024, 65536  -- that have seeds of their own, and parts of a table
+local C_GROUPS = 10
+local PAD_GROUPS = 5
+local TABLES = 1024  -- that have seeds of their own
+local PARTS = 65536  -- of a table, likewise
 local opt, dialect, layout
 
 local function add_index(conn, t)
@@ -70,7 +72,8 @@ local function copy_part(conn, part, share)
    conn:copy_start(string.format("COPY sbtest%d (id, k, c, pad) FROM STDIN", part.t))
    rows.start(function(data, n, count)
       conn:copy_data(data, n)
-      share.rows, share.bytes = share.rows + count, share.bytes + n
+      share.rows = share.rows + count
+      share.bytes = share.bytes + n
    end)
    for id = part.first, part.last do
       rows.int(id)
@@ -119,7 +122,8 @@ local function finish_tables()
       for t = index + 1, opt.tables, n do
          session:run(function(conn) finish_table(conn, t) end)
          count(session, t)
-         share.units, share.effort = share.units + 1, share.effort + 1
+         share.units = share.units + 1
+         share.effort = share.effort + 1
       end
    end)
    local session = loader.session(opt, dialect, 0)

@@ -19,7 +19,8 @@ local function sharded(dialect, column, layout)
 end
 
 function tables.create(dialect, t, layout)
-   local key, split = "", ""
+   local key = ""
+   local split = ""
    if dialect.keys_first then
       key, split = sharded(dialect, "id", layout)
       key = ", PRIMARY KEY " .. key
@@ -36,7 +37,8 @@ function tables.slices(dialect, layout, n)
    end
    local conditions = {}
    for i = 1, n do
-      local from, to = math.floor((i - 1) * layout.rows / n), math.floor(i * layout.rows / n)
+      local from = math.floor((i - 1) * layout.rows / n)
+      local to = math.floor(i * layout.rows / n)
       local least = i > 1 and "id > " .. from or "true"
       conditions[i] = least .. (i < n and " AND id <= " .. to or "")
    end

@@ -11,8 +11,12 @@ local generate = {}
 local DATE = "2024-01-01 00:00:00"
 local WAREHOUSES = 1048576  -- more than any load has: each has a seed, and items have that of 0
 local rnd = math.random
-local int, decimal, text, end_row = rows.int, rows.decimal, rows.text, rows.end_row
-local letters, number = rows.letters, rows.number
+local int = rows.int
+local decimal = rows.decimal
+local text = rows.text
+local end_row = rows.end_row
+local letters = rows.letters
+local number = rows.number
 
 -- 26 to 50 characters, in one of ten rows with "ORIGINAL" somewhere in them.
 local function item_data()

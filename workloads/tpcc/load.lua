@@ -85,7 +85,8 @@ end
 
 -- Existing tables must belong to this load, unless the user allows to drop them (--reset).
 local function ensure_schema(conn)
-   local expected, existing = expected_facts(), facts_of(conn)
+   local expected = expected_facts()
+   local existing = facts_of(conn)
    if opt.reset or not existing then
       if not opt.reset and conn:exec("SELECT to_regclass('warehouse')")[1][1] then
          error("there is a table 'warehouse' that this loader did not finish creating; "
@@ -106,7 +107,8 @@ end
 
 -- Units still to load: 0 is the item table, others are warehouses.
 local function missing(conn)
-   local complete, units = {}, {}
+   local complete = {}
+   local units = {}
    for _, row in ipairs(conn:exec("SELECT w_id, complete FROM tpcc_loaded")) do
       complete[tonumber(row[1])] = row[2]
    end
@@ -147,7 +149,8 @@ local function load_unit(conn, unit, constants, share)
    local function chunk(data, n, chunk_rows)
       conn:copy_data(data, n)
       rows = rows + chunk_rows
-      share.rows, share.bytes = share.rows + chunk_rows, share.bytes + n
+      share.rows = share.rows + chunk_rows
+      share.bytes = share.bytes + n
    end
    local function finish() conn:copy_end() end
    begin_unit(conn, unit)
@@ -163,13 +166,17 @@ end
 
 -- Loads a unit again after a transient failure, unless its last attempt was committed after all.
 local function load_surely(session, unit, constants, share)
-   local rows, bytes, done = share.rows, share.bytes, share.units
+   local rows = share.rows
+   local bytes = share.bytes
+   local done = share.units
    session:run(function(conn, attempt)
       if attempt > 1 then
          local marker = conn:exec("SELECT complete FROM tpcc_loaded WHERE w_id = " .. unit.w)[1]
          if marker and marker[1] == "t" then return end
          unit.partial = marker ~= nil
-         share.rows, share.bytes, share.units = rows, bytes, done
+         share.rows = rows
+         share.bytes = bytes
+         share.units = done
       end
       load_unit(conn, unit, constants, share)
    end)
@@ -253,7 +260,8 @@ local function finish_table(conn, t, share, effort)
 end
 
 local function shares_of_tables(n, weights)
-   local tables, parts = {unpack(schema.tables)}, {}
+   local tables = {unpack(schema.tables)}
+   local parts = {}
    for i = 1, n do parts[i] = {weight = 0} end
    table.sort(tables, function(a, b) return weights[a.name] > weights[b.name] end)
    for _, t in ipairs(tables) do
@@ -274,7 +282,8 @@ local function finish_tables()
          local effort = share.effort
          session:run(function(conn) finish_table(conn, t, share, effort) end)
          if t.warehouse then count_by_warehouse(session, t) else session:run(count_items) end
-         share.effort, share.units = effort + KEYS[t.name], share.units + 1
+         share.effort = effort + KEYS[t.name]
+         share.units = share.units + 1
       end
    end)
    if not (opt.analyze and dialect.analyze_in_turn) then return end
@@ -302,7 +311,8 @@ local function add_foreign_keys()
          for _, sql in ipairs(schema.foreign_keys(t)) do
             session:run(function(conn) add_foreign_key(conn, sql) end)
          end
-         share.effort, share.units = share.effort + FOREIGN_KEYS[t.name], share.units + 1
+         share.effort = share.effort + FOREIGN_KEYS[t.name]
+         share.units = share.units + 1
       end
    end)
 end

@@ -5,7 +5,9 @@ local bit = require("bit")
 local schema = require("schema")
 
 local random = {}
-local A_LAST, A_CUSTOMER, A_ITEM = 255, 1023, 8191
+local A_LAST = 255
+local A_CUSTOMER = 1023
+local A_ITEM = 8191
 local SYLLABLES = {[0] = "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION",
                    "EING"}
 
@@ -20,7 +22,9 @@ function random.last_name_number(c) return nurand(A_LAST, c, 0, 999) end
 
 local names = {}
 for n = 0, 999 do
-   local hundreds, tens, ones = math.floor(n / 100), math.floor(n / 10) % 10, n % 10
+   local hundreds = math.floor(n / 100)
+   local tens = math.floor(n / 10) % 10
+   local ones = n % 10
    names[n] = SYLLABLES[hundreds] .. SYLLABLES[tens] .. SYLLABLES[ones]
 end
 

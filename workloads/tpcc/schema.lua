@@ -1,6 +1,9 @@
 -- The nine tables of the TPC-C-derived workload with their cardinalities (specification 5.11,
 -- clauses 1.2 to 1.4), and the SQL that makes them in a dialect of lib/dialects.lua.
-local ITEMS, DISTRICTS, CUSTOMERS, FIRST_NEW_ORDER = 100000, 10, 3000, 2101
+local ITEMS = 100000
+local DISTRICTS = 10
+local CUSTOMERS = 3000
+local FIRST_NEW_ORDER = 2101
 
 -- Districts per warehouse, customers (and orders at loading) per district; of these orders, the
 -- first that is not delivered yet; most lines of an order.

@@ -30,7 +30,8 @@ typedef struct {
 ]]
 
 local LONGEST_THINK = 10
-local ADDRESS, STRUCT = "TIERBENCH_TERMINALS", "tb_pool"
+local ADDRESS = "TIERBENCH_TERMINALS"
+local STRUCT = "tb_pool"
 
 local terminals = {}
 
@@ -110,7 +111,8 @@ end
 -- The earliest, or nil.
 local function pop(pool)
    if pool.free == 0 then return nil end
-   local number, at = pool.heap[0], 0
+   local number = pool.heap[0]
+   local at = 0
    pool.free = pool.free - 1
    pool.heap[0] = pool.heap[pool.free]
    while true do
@@ -131,15 +133,19 @@ end
 -- Once, before the threads start. Of several programs that share the load, each draws for all
 -- terminals and has every parts-th of them.
 function terminals.create(warehouses, types, weights, part, parts)
-   local count, cards = DISTRICTS * warehouses, terminals.fill({}, weights)
+   local count = DISTRICTS * warehouses
+   local cards = terminals.fill({}, weights)
    local pool = shared.create(ADDRESS, STRUCT)
-   pool.count, pool.cards = count, cards
+   pool.count = count
+   pool.cards = cards
    pool.terminals = shared.array(count, ffi.sizeof("tb_terminal"))
-   pool.heap, pool.decks = shared.array(count, 4), shared.array(count, cards)
+   pool.heap = shared.array(count, 4)
+   pool.decks = shared.array(count, cards)
    for i = 0, count - 1 do
       terminals.fill(pool.decks + i * cards, weights)
       local card, wait_s = first_card(types, weights, pool, i)
-      pool.terminals[i].card, pool.terminals[i].due_us = card, wait_s * 1e6
+      pool.terminals[i].card = card
+      pool.terminals[i].due_us = wait_s * 1e6
       if i % parts == part - 1 then push(pool, i) end
    end
 end
@@ -148,34 +154,35 @@ end
 -- instant at which the run begins.
 function terminals.schedule(types)
    local pool = shared.find(ADDRESS, STRUCT)
-   local schedule, held = {}, nil
+   local schedule = {}
+   local taken = nil  -- the number of the terminal that this thread has taken
    local function locked(f, ...) return shared.locked(pool.lock, f, ...) end
 
    -- Without end where other threads have all that are left.
    function schedule.due_us()
-      held = held or locked(pop, pool)
-      return held and pool.begin_us + pool.terminals[held].due_us or math.huge
+      taken = taken or locked(pop, pool)
+      return taken and pool.begin_us + pool.terminals[taken].due_us or math.huge
    end
 
    -- Warehouse, district and card of the terminal whose turn it is.
    function schedule.current()
-      return math.floor(held / DISTRICTS) + 1, held % DISTRICTS + 1, pool.terminals[held].card
+      return math.floor(taken / DISTRICTS) + 1, taken % DISTRICTS + 1, pool.terminals[taken].card
    end
 
    function schedule.done(now_us)
-      local terminal = pool.terminals[held]
-      local pause_s = think_s(types[terminal.card].think_s) + types[deal(pool, held)].keying_s
+      local terminal = pool.terminals[taken]
+      local pause_s = think_s(types[terminal.card].think_s) + types[deal(pool, taken)].keying_s
       terminal.due_us = now_us - pool.begin_us + pause_s * 1e6
-      locked(push, pool, held)
-      held = nil
+      locked(push, pool, taken)
+      taken = nil
    end
 
    -- Of those that are overdue when the run is over, each is counted by one thread only: what
    -- is counted leaves the heap.
    function schedule.overdue(now_us)
       return locked(function()
-         if held then push(pool, held) end
-         held = nil
+         if taken then push(pool, taken) end
+         taken = nil
          for n = 0, pool.count do
             local earliest = pop(pool)
             if not earliest or pool.begin_us + pool.terminals[earliest].due_us >= now_us then

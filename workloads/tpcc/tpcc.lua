@@ -88,7 +88,8 @@ end
 -- Which of the programs that share the load this is, and of how many.
 local function which_part()
    local part, parts = sysbench.opt.part:match("^(%d+)/(%d+)$")
-   part, parts = tonumber(part), tonumber(parts)
+   part = tonumber(part)
+   parts = tonumber(parts)
    if not part or part < 1 or part > parts then error("--part is such as 2/3", 0) end
    return part, parts
 end
@@ -127,7 +128,8 @@ function init()
 end
 
 local function new_deck()
-   local deck, left = {}, 0
+   local deck = {}
+   local left = 0
    local cards = terminals.fill(deck, parse_weights())
    return function()
       local card
@@ -144,10 +146,12 @@ end
 
 -- No think times: one terminal per thread, at home in all warehouses.
 local function draws_freely(workload, facts, input)
-   local deal, terminal = new_deck(), new_terminal(facts)
+   local deal = new_deck()
+   local terminal = new_terminal(facts)
    function workload.draw()
       local card = deal()
-      terminal.w, terminal.d = math.random(facts.warehouses), math.random(DISTRICTS)
+      terminal.w = math.random(facts.warehouses)
+      terminal.d = math.random(DISTRICTS)
       transactions.types[card].draw(terminal, input)
       return card - 1
    end
@@ -170,7 +174,8 @@ end
 
 local function new_workload(thread_id)
    local conn = loop.connect(thread_id)
-   local facts, input = read_facts(conn), transactions.new_input()
+   local facts = read_facts(conn)
+   local input = transactions.new_input()
    for _, statement in ipairs(dialects.named(facts.dialect).run_session) do conn:exec(statement) end
    local prepared = transactions.prepare(conn, sysbench.opt.db_ps_mode == "disable")
    local workload = {conn = conn, batches = batches(facts)}

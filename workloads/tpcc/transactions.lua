@@ -15,8 +15,11 @@ local random = require("random")
 local schema = require("schema")
 local statements = require("statements")
 
-local ITEMS, DISTRICTS, MAX_LINES = schema.ITEMS, schema.DISTRICTS, schema.MAX_LINES
-local COMMITTED, ROLLED_BACK = 0, 1
+local ITEMS = schema.ITEMS
+local DISTRICTS = schema.DISTRICTS
+local MAX_LINES = schema.MAX_LINES
+local COMMITTED = 0
+local ROLLED_BACK = 1
 local rnd = math.random
 
 -- Columns that are read here, by the statements of statements.lua that return them.
@@ -67,28 +70,38 @@ end
 -- Sorted by warehouse and item: the order in which stock rows are locked.
 local function sort_lines(input)
    for i = 1, input.valid_lines - 1 do
-      local w, item, quantity = input.w_ids[i], input.items[i], input.quantities[i]
+      local w = input.w_ids[i]
+      local item = input.items[i]
+      local quantity = input.quantities[i]
       local j = i - 1
       while j >= 0 and (input.w_ids[j] > w or (input.w_ids[j] == w and input.items[j] > item)) do
          input.w_ids[j + 1], input.items[j + 1], input.quantities[j + 1] =
             input.w_ids[j], input.items[j], input.quantities[j]
          j = j - 1
       end
-      input.w_ids[j + 1], input.items[j + 1], input.quantities[j + 1] = w, item, quantity
+      input.w_ids[j + 1] = w
+      input.items[j + 1] = item
+      input.quantities[j + 1] = quantity
    end
 end
 
 local function draw_new_order(terminal, input)
    local n = rnd(5, MAX_LINES)
-   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
-   input.c_id, input.lines, input.all_local = random.customer(terminal.c_customer), n, 1
+   input.w_id = terminal.w
+   input.d_id = rnd(DISTRICTS)
+   input.c_id = random.customer(terminal.c_customer)
+   input.lines = n
+   input.all_local = 1
    input.rollback = rnd(100) == 1
    for i = 0, n - 1 do
       local w = input.w_id
       if terminal.warehouses > 1 and rnd(100) == 1 then
-         w, input.all_local = another_warehouse(terminal, w), 0
+         w = another_warehouse(terminal, w)
+         input.all_local = 0
       end
-      input.w_ids[i], input.items[i], input.quantities[i] = w, random.item(terminal.c_item), rnd(10)
+      input.w_ids[i] = w
+      input.items[i] = random.item(terminal.c_item)
+      input.quantities[i] = rnd(10)
    end
    -- An item number that no item has, on the last line, which is the only one that is not valid.
    if input.rollback then input.items[n - 1] = ITEMS + 1 end
@@ -100,27 +113,35 @@ end
 -- statement changes a row once, so a repeated (warehouse, item), neighbours after sorting, has to
 -- wait for the next round.
 local function send_stock(conn, prepared, input, round)
-   local w_ids, items, quantities = input.round_w_ids, input.round_items, input.round_quantities
-   local count, seen, lines_left = 0, 0, false
+   local w_ids = input.round_w_ids
+   local items = input.round_items
+   local quantities = input.round_quantities
+   local count = 0
+   local seen = 0
+   local lines_left = false
    for line = 0, input.valid_lines - 1 do
       local repeated = line > 0 and input.items[line] == input.items[line - 1]
          and input.w_ids[line] == input.w_ids[line - 1]
       seen = repeated and seen + 1 or 1
       if seen > round then lines_left = true end
       if seen == round then
-         w_ids[count], items[count] = input.w_ids[line], input.items[line]
+         w_ids[count] = input.w_ids[line]
+         items[count] = input.items[line]
          quantities[count] = input.quantities[line]
          count = count + 1
       end
    end
-   w_ids.n, items.n, quantities.n = count, count, count
+   w_ids.n = count
+   items.n = count
+   quantities.n = count
    local result = conn:send(prepared.update_stock, input.w_id, input.d_id, w_ids, items, quantities)
    return result, lines_left
 end
 
 -- Notes the price of each item; returns of how many lines it is known.
 local function read_prices(conn, input, priced)
-   local prices, known_lines = input.prices, 0
+   local prices = input.prices
+   local known_lines = 0
    for item in pairs(prices) do prices[item] = nil end
    for row = 0, conn:rows(priced) - 1 do
       prices[conn:int(priced, row, PRICED.item)] = conn:int(priced, row, PRICED.cents)
@@ -133,7 +154,8 @@ end
 
 -- Copies the district information of each line of one item, which lives only until the next send.
 local function copy_info(conn, input, stock, row)
-   local w_id, item = conn:int(stock, row, STOCK.w_id), conn:int(stock, row, STOCK.item)
+   local w_id = conn:int(stock, row, STOCK.w_id)
+   local item = conn:int(stock, row, STOCK.item)
    local info, length = conn:bytes(stock, row, STOCK.district_info)
    for line = 0, input.lines - 1 do
       if input.items[line] == item and input.w_ids[line] == w_id then
@@ -155,12 +177,18 @@ local function read_stock(conn, input, first_round, last_round)
 end
 
 local function send_lines(conn, prepared, input, order)
-   local numbers, amounts, count = input.numbers, input.amounts, input.valid_lines
+   local numbers = input.numbers
+   local amounts = input.amounts
+   local count = input.valid_lines
    for line = 0, count - 1 do
       amounts[line] = input.quantities[line] * input.prices[input.items[line]]
    end
-   input.w_ids.n, input.items.n, input.quantities.n = count, count, count
-   numbers.n, amounts.n, input.infos.n = count, count, count
+   input.w_ids.n = count
+   input.items.n = count
+   input.quantities.n = count
+   numbers.n = count
+   amounts.n = count
+   input.infos.n = count
    conn:send(prepared.insert_order_lines, input.w_id, input.d_id, order, numbers, input.items,
              input.w_ids, input.quantities, amounts, input.infos)
 end
@@ -182,7 +210,8 @@ local function execute_new_order(conn, prepared, input)
              input.all_local)
    conn:send(prepared.insert_new_order, input.w_id, input.d_id, order)
    local first_round, lines_left = send_stock(conn, prepared, input, 1)
-   local last_round, round = first_round, 1
+   local last_round = first_round
+   local round = 1
    while lines_left do
       round = round + 1
       last_round, lines_left = send_stock(conn, prepared, input, round)
@@ -197,10 +226,13 @@ end
 -- Payment ---------------------------------------------------------------------------
 
 local function draw_payment(terminal, input)
-   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
-   input.c_w_id, input.c_d_id = input.w_id, input.d_id
+   input.w_id = terminal.w
+   input.d_id = rnd(DISTRICTS)
+   input.c_w_id = input.w_id
+   input.c_d_id = input.d_id
    if terminal.warehouses > 1 and rnd(100) <= 15 then
-      input.c_w_id, input.c_d_id = another_warehouse(terminal, input.w_id), rnd(DISTRICTS)
+      input.c_w_id = another_warehouse(terminal, input.w_id)
+      input.c_d_id = rnd(DISTRICTS)
    end
    input.amount_cents = rnd(100, 500000)
    draw_customer(terminal, input)
@@ -229,7 +261,8 @@ end
 -- Order-Status ----------------------------------------------------------------------
 
 local function draw_order_status(terminal, input)
-   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
+   input.w_id = terminal.w
+   input.d_id = rnd(DISTRICTS)
    draw_customer(terminal, input)
 end
 
@@ -268,7 +301,8 @@ end
 -- Locks the oldest orders of the districts from this one on, with one flush. `oldest` has nothing
 -- of a district whose order another delivery took.
 local function lock_rest(conn, prepared, input, first_d_id)
-   local oldest, results = input.oldest, input.results
+   local oldest = input.oldest
+   local results = input.results
    for d_id = first_d_id, DISTRICTS do
       results[d_id] = conn:send(prepared.oldest_order, input.w_id, d_id)
    end
@@ -282,7 +316,10 @@ end
 -- Locks the oldest order of every district. Deliveries of a warehouse wait for each other
 -- at the first one, the gate, at which they hold no lock, so there are no deadlocks.
 local function take_orders(conn, prepared, input)
-   local districts, orders, oldest, gate = input.districts, input.orders, input.oldest, 1
+   local districts = input.districts
+   local orders = input.orders
+   local oldest = input.oldest
+   local gate = 1
    conn:send(prepared.begin)
    oldest[1] = oldest_order(conn, prepared, input.w_id, 1)
    while not oldest[gate] and gate < DISTRICTS do
@@ -295,27 +332,32 @@ local function take_orders(conn, prepared, input)
       local order = oldest[d_id]
          or (d_id > gate and oldest_order(conn, prepared, input.w_id, d_id))
       if order then
-         districts[count], orders[count] = d_id, order
+         districts[count] = d_id
+         orders[count] = order
          count = count + 1
       end
    end
-   districts.n, orders.n = count, count
+   districts.n = count
+   orders.n = count
    return count
 end
 
 -- Notes whose orders were delivered, and what each of them owes.
 local function read_deliveries(conn, input, delivered, lines, count)
-   local customers, amounts = input.customers, input.amounts
+   local customers = input.customers
+   local amounts = input.amounts
    for row = 0, count - 1 do
       local d_id = conn:int(delivered, row, DELIVERED.d_id)
       input.customer_of[d_id] = conn:int(delivered, row, DELIVERED.c_id)
    end
    for row = 0, count - 1 do
       local d_id = conn:int(lines, row, LINES.d_id)
-      input.districts[row], customers[row] = d_id, input.customer_of[d_id]
+      input.districts[row] = d_id
+      customers[row] = input.customer_of[d_id]
       amounts[row] = conn:int(lines, row, LINES.cents)
    end
-   customers.n, amounts.n = count, count
+   customers.n = count
+   amounts.n = count
 end
 
 local function execute_delivery(conn, prepared, input)
@@ -324,7 +366,9 @@ local function execute_delivery(conn, prepared, input)
       conn:run(prepared.commit)
       return COMMITTED
    end
-   local w_id, districts, orders = input.w_id, input.districts, input.orders
+   local w_id = input.w_id
+   local districts = input.districts
+   local orders = input.orders
    local deleted = conn:send(prepared.delete_new_orders, w_id, districts, orders)
    local delivered = conn:send(prepared.deliver_orders, w_id, districts, orders, input.carrier_id)
    local lines = conn:send(prepared.deliver_lines, w_id, districts, orders)
@@ -341,7 +385,8 @@ end
 -- Stock-Level -----------------------------------------------------------------------
 
 local function draw_stock_level(terminal, input)
-   input.w_id, input.d_id = terminal.w, terminal.d
+   input.w_id = terminal.w
+   input.d_id = terminal.d
    input.threshold = rnd(10, 20)
 end
 
