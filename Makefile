@@ -28,12 +28,15 @@ options = DB/db PLATFORM/platform ENFORCEMENT/enforcement SCALE/scale SEED/seed 
   MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep VARY/vary GATE_EVERY/gate-every WARMUP/warmup \
   WINDOWS/windows UNTIL/until MAX_REPEATS/max-repeats
 flags = DRAIN/drain AA/aa FAIL_IF_WORSE/fail-if-worse YES/yes
+# Of a pair such as `DB/db`: the variable, the option, and that with the variable's value, if it has one.
 variable = $(firstword $(subst /, ,$(1)))
-said = $(if $($(variable)),--$(word 2,$(subst /, ,$(1))) "$($(variable))")
+option = --$(word 2,$(subst /, ,$(1)))
+option_with_value = $(if $($(variable)),$(option) "$($(variable))")
+flag_if_set = $(if $($(variable)),$(option))
 # The options of those variables of the list that have a value, then the flags of those that are set.
-given_of = $(foreach one,$(options),$(if $(filter $(call variable,$(one)),$(1)),$(call said,$(one)))) \
-  $(foreach one,$(flags),$(if $(filter $(call variable,$(one)),$(1)),$(if $($(call variable,$(one))),--$(word 2,$(subst /, ,$(one)))))) \
-  $(if $(filter SET,$(1)),$(foreach one,$(SET),--set "$(one)")) $(ARGS)
+options_given = $(foreach pair,$(options),$(if $(filter $(call variable,$(pair)),$(1)),$(call option_with_value,$(pair)))) \
+  $(foreach pair,$(flags),$(if $(filter $(call variable,$(pair)),$(1)),$(call flag_if_set,$(pair)))) \
+  $(if $(filter SET,$(1)),$(foreach setting,$(SET),--set "$(setting)")) $(ARGS)
 with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP VARY GATE_EVERY DRAIN WARMUP WINDOWS SET
 takes-run = PROFILE $(with_common) ARGS
 takes-point-select = $(takes-run)
@@ -61,7 +64,7 @@ takes-soak = FAULTS INPUTS REPEATS
 takes-help = $(variables)
 variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
 goals = $(or $(MAKECMDGOALS),help)
-given := $(foreach one,$(.VARIABLES),$(if $(filter command,$(origin $(one))),$(one)))
+given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 # How the virtual environment is made, and by which shell: every target takes them.
 for-every-target = PYTHON UNLOCKED VENV SHELL
 # What tierbench and its tools read of their environment, where make puts all that it is given.
@@ -79,10 +82,10 @@ refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))) $(passed),$(gi
 $(if $(refused),$(error make $(goals) takes no $(refused): docs/OPTIONS.md has the variables, and `tierbench --help` all options))
 # PROFILE and DB have a default for the workloads; other commands are told only what was asked for.
 asked = $(if $(filter command environment,$(origin $(1))),$(1))
-RUN       = $(TIERBENCH) run --profile $(PROFILE) $(call given_of,$(takes-run))
+RUN       = $(TIERBENCH) run --profile $(PROFILE) $(call options_given,$(takes-run))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive)
-COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call given_of,$(takes-compare))
+COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call options_given,$(takes-compare))
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
@@ -113,7 +116,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call said,PLATFORM/platform) $(if $(filter setup,$(goals)),$(ARGS))
+	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call option_with_value,PLATFORM/platform) $(if $(filter setup,$(goals)),$(ARGS))
 
 demo dry-demo: PROFILES = premium premium-v2 ultra
 demo dry-demo: SCALE = smoke
@@ -129,7 +132,7 @@ demo: setup ## compare three tiers on this machine in minutes and write a report
 
 dry-demo: WORKLOADS = point-select insert
 dry-demo: $(VENV)/.ready ## an example of the answer in seconds, without Docker: all figures are made up
-	@$(TIERBENCH) rehearse --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call given_of,SCALE SEED REPEATS RESULTS)
+	@$(TIERBENCH) rehearse --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call options_given,SCALE SEED REPEATS RESULTS)
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE= UNTIL=decided; in CI FAIL_IF_WORSE=1 STRICT=1
 	@$(COMPARED)
@@ -144,30 +147,30 @@ tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchB
 	@$(RUN) --workload tpcc
 
 resume: setup ## go on with a campaign that was ended: DIR=latest
-	@$(TIERBENCH) resume $(if $(STRICT),,--accept-inconclusive) $(if $(DIR),"$(DIR)",latest) $(call given_of,FAIL_IF_WORSE RESULTS)
+	@$(TIERBENCH) resume $(if $(STRICT),,--accept-inconclusive) $(if $(DIR),"$(DIR)",latest) $(call options_given,FAIL_IF_WORSE RESULTS)
 
 report: $(VENV)/.ready ## show the newest campaign again
-	@$(TIERBENCH) report $(call given_of,RESULTS)
+	@$(TIERBENCH) report $(call options_given,RESULTS)
 
 history: $(VENV)/.ready ## list the stored campaigns, the newest first
-	@$(TIERBENCH) history $(call given_of,RESULTS)
+	@$(TIERBENCH) history $(call options_given,RESULTS)
 
 compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
-	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) "$(A)" $(if $(B),"$(B)") $(call given_of,FAIL_IF_WORSE RESULTS)
+	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) "$(A)" $(if $(B),"$(B)") $(call options_given,FAIL_IF_WORSE RESULTS)
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
 	@$(TIERBENCH) report results/reference-azure-yugabytedb/published $(ARGS)
 
 study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks; 40 minutes
-	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \
+	@$(COMPARE) --profiles "$(foreach tier,premium premium-v2 ultra,profiles/study-rehearsal/$(tier).yaml)" \
 	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
-	  $(call given_of,SEED RESULTS FAIL_IF_WORSE) --repeats $(or $(REPEATS),3)
+	  $(call options_given,SEED RESULTS FAIL_IF_WORSE) --repeats $(or $(REPEATS),3)
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
-	@$(TIERBENCH) calibrate --profile $(PROFILE) $(call given_of,SCALE DRAIN)
+	@$(TIERBENCH) calibrate --profile $(PROFILE) $(call options_given,SCALE DRAIN)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist; PROFILE=: on its machines
-	@$(TIERBENCH) doctor $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,PLATFORM $(call asked,DB))
+	@$(TIERBENCH) doctor $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call options_given,PLATFORM $(call asked,DB))
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
 	@$(TIERBENCH) admin yugabyte-image "$(TARBALL)"
@@ -255,4 +258,4 @@ audit: $(VENV)/.ready ## without network: is all that is installed as it is pinn
 	@$(VENV)/bin/python -m tests.audit
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines; YES=1: unasked
-	@$(TIERBENCH) clean $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,YES PLATFORM)
+	@$(TIERBENCH) clean $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call options_given,YES PLATFORM)
