@@ -379,6 +379,7 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
         ({"node-1": (40.0, None)}, ""),
         ({"node-1": (None, 90.0)}, ""),
         ({"node-1": (0.8, 90.0)}, "in 1 % … 90 %"),
+        ({"node-1": (40.0, 0.8)}, "in 40 % … 1 %"),
         ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … 80 %"),
         ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … 80 %"),
         # One that never drew on its credit has all of it, and says nothing.

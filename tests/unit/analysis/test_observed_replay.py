@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.analysis.observed import rate_caps, sums_alone
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.analysis.observed.rate_caps import Counted, RateCap
 from orchestrator.analysis.observed.replay import replayed, together
 from orchestrator.tier import Burst, Limits
 from tests.simulated_demand import as_reads, in_seconds, seconds_of, summed
@@ -96,10 +96,12 @@ def test_units_are_bounded_from_sums() -> None:
     assert rate_caps.asked(demand, cap, None, "high")[0] == 496
 
 
-def test_nothing_is_carried_over_a_gap() -> None:
+@pytest.mark.parametrize(("counted", "times"), [("ios", 1.0), ("bytes", 8192.0)])
+def test_nothing_is_carried_over_a_gap(counted: Counted, times: float) -> None:
+    """At the low end the credit is full again, at the high end it is gone."""
     whole = as_reads(in_seconds(np.full(200, 150.0)))
     kept = np.concatenate((np.arange(100), np.arange(160, 200)))
-    cap = RateCap("IOPS", "ios", 100.0, 200.0, 100.0 * 30)
+    cap = RateCap("cap", counted, 100.0 * times, 200.0 * times, 100.0 * times * 30)
     low, high = (
         together(whole.part(kept), [cap], None, end) for end in ("low", "high")
     )

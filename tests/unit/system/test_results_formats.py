@@ -112,7 +112,10 @@ def test_doubts_of_format_2_are_given_the_effects_that_they_had() -> None:
 
 def test_decisions_of_format_2_are_read() -> None:
     kept = stored_campaigns.kept_conclusions(CAMPAIGN)
-    assert [decision.workload for decision in kept.decisions] == ["insert"]
+    (decision,) = kept.decisions
+    assert decision.workload == "insert"
+    # What such a file does not say.
+    assert not decision.repetitions_settle and not decision.with_vms
 
 
 def test_a_record_of_today_says_its_effects_and_is_read_as_it_is(

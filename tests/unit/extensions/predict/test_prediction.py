@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from orchestrator.extensions.predict.sharing import Simulations, simulate
 from orchestrator.extensions.predict.simulated_system import Stage, System
 from orchestrator.facts import Varied
 from orchestrator.metrics import measured
-from orchestrator.model import Objective, Record
+from orchestrator.model import Node, Objective, Record
 from orchestrator.tier import Burst, Gate, GateCheck, Limits, MachineLimits
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape
@@ -126,6 +127,23 @@ def test_a_quota_on_a_shared_machine_is_used_at_any_time_in_its_period() -> None
     shared_s = simulate(replace(alone, machine_cpus=8.0), disk()).latencies_s.mean()
     assert shared_s == pytest.approx(0.0021, rel=0.1)
     assert alone_s > 1.3 * shared_s
+
+
+@pytest.mark.parametrize(
+    ("clients", "limits", "cpus"),
+    [
+        (("client",), {"client": 4.0}, 4.0),
+        (("client-1", "client-2"), {"client-2": 4.0}, 5.0),
+        ((), {}, 1.0),
+    ],
+)
+def test_load_generators_have_their_cores_and_one_each_where_that_is_not_known(
+    clients: Sequence[str], limits: dict[str, float], cpus: float
+) -> None:
+    nodes = [Node("node-1", "database"), *(Node(name, "client") for name in clients)]
+    record: Any = SimpleNamespace(nodes=nodes)
+    asked: Any = SimpleNamespace(record=record, cpu_limits={**limits, "node-1": 8.0})
+    assert demands._client_cpus(asked) == cpus
 
 
 LOG_MB = 10**6
