@@ -89,8 +89,8 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
-# One more than there are cores: many tests wait, for a peer that is silent or for the next second.
-FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not program and not slow" --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
+# Two more than there are cores: many tests wait, for a peer that is silent or for the next second.
+FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not program and not slow" --numprocesses $(shell expr $$(nproc) + 2) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image docs
