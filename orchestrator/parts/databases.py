@@ -87,6 +87,15 @@ class DatabaseAbilities:
     # (spec, world): others may be measuring its cluster at the same time; this keeps them off it
     # during the block. UnavailableError if one is measuring it, or if that cannot be seen.
     reserved: Callable[[ClusterSpec, World], AbstractContextManager[None]] | None = None
+    # (spec): others run its hosts. Each host, with what asks it, which raises UnavailableError if
+    # it does not answer; none for a declaration with mistakes.
+    hosts: Callable[[ClusterSpec], Mapping[str, Callable[[], None]]] | None = None
+    # (spec): its nodes run already, and are found by the pages that the profile declares.
+    # UnavailableError if it does not answer.
+    find_nodes: Callable[[ClusterSpec], Sequence[Node]] | None = None
+    # (asking): a person has to agree before a database of others is dropped; the same with somebody
+    # else to ask: (question, whether a person may be asked now), returns whether they agree.
+    confirmed_by: Callable[[Callable[[str, bool], bool]], "Database"] | None = None
     # (spec): its sessions may need certificates of this computer. Those that the profile names;
     # none for a declaration with mistakes.
     certificates: Callable[[ClusterSpec], Sequence[CertificateFile]] | None = None

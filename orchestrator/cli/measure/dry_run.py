@@ -9,8 +9,8 @@ from orchestrator import errors
 from orchestrator.cli.common.app import App
 from orchestrator.cli.measure import look_ahead_shown
 from orchestrator.cli.measure.reaching import Reached, reach
-from orchestrator.databases.existing import ExistingCluster
 from orchestrator.design import cost_limit, costs
+from orchestrator.design.factors import EXISTING
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.run.forecast import look_ahead
@@ -69,10 +69,10 @@ def _each_once(
 
 def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:
     """Clusters that others run are checked as before a run, if all that was asked has answered."""
-    database = app.parts(None).databases.get(ExistingCluster.name)
-    if reached.problems or not isinstance(database, ExistingCluster):
+    database = app.parts(None).databases.get(EXISTING)
+    if reached.problems or database is None or not database.abilities.confirmed_by:
         return parts
-    asked = database.confirmed_by(partial(_asks_later, app))
+    asked = database.abilities.confirmed_by(partial(_asks_later, app))
     return replace(parts, databases={**parts.databases, asked.name: asked})
 
 

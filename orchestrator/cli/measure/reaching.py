@@ -9,7 +9,6 @@ from typing import Any
 
 from orchestrator import errors, units
 from orchestrator.cli.common.app import PLATFORM, App
-from orchestrator.databases.existing import ExistingCluster
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING
 from orchestrator.model import Placing, Plan
@@ -189,13 +188,13 @@ def _is_of_this_computer() -> bool:
 def _hosts(app: App, plan: Plan) -> Iterator[Peer]:
     """Each host of the clusters that others run, by SQL."""
     database = app.parts(None).databases.get(EXISTING)
-    if not isinstance(database, ExistingCluster):
+    if database is None or database.abilities.hosts is None:
         return
     named: set[str] = set()
     for profile in plan.profiles:
         if profile.cluster.database != EXISTING:
             continue
-        for host, ask in database.hosts(profile.cluster).items():
+        for host, ask in database.abilities.hosts(profile.cluster).items():
             # Profiles may share a cluster, whose hosts are asked once.
             if host not in named:
                 yield Peer(f"the database at {host}", ask)

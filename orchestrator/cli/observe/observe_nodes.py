@@ -10,7 +10,7 @@ from orchestrator.cli.common.teardown import sweeping
 from orchestrator.cli.measure import platform_choice
 from orchestrator.cli.observe.observe_options import Read
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
-from orchestrator.databases.existing import ExistingCluster, declaration
+from orchestrator.databases.existing import declaration
 from orchestrator.errors import UsageError, require_none
 from orchestrator.guards import GuardBeats
 from orchestrator.model import Node, Profile
@@ -40,11 +40,11 @@ def watched(app: App, options: Read, up: ExitStack) -> Watched:
     profile = platform_choice.placed(app, options.profile)
     declared, mistakes = declaration.read(profile.cluster)
     database = app.parts(None).databases.get(profile.cluster.member)
-    if isinstance(database, ExistingCluster):
+    if database is not None and database.abilities.find_nodes is not None:
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         # Exporters need no agent on the machines of others, and no right there.
         if declared.node_exporters:
-            return Watched([*nodes, *database.find_nodes(profile.cluster)])
+            return Watched([*nodes, *database.abilities.find_nodes(profile.cluster)])
     on_machines = _machines(app, profile, declared, up)
     nodes += _host_nodes(on_machines.machines, declared)
     return replace(on_machines, nodes=nodes)

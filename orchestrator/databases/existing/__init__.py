@@ -82,6 +82,9 @@ class ExistingCluster:
             session_limit=self.session_limit,
             reserved=self.reserved,
             certificates=self.certificates,
+            hosts=self.hosts,
+            find_nodes=self.find_nodes,
+            confirmed_by=self.confirmed_by,
         )
 
     def image(self, spec: ClusterSpec, world: World) -> str:
