@@ -60,6 +60,8 @@ class Rents:
     snapshots: bool = True
     retained_snapshots: bool = False
     drivers_without_snapshots: tuple[str, ...] = ()
+    # Class → the labels of machines that take a volume of it.
+    machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class ClaimsPlatform(FakePlatform):
@@ -127,7 +129,8 @@ class ClaimsPlatform(FakePlatform):
         given = RentedVolume(
             f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs"
         )
-        return replace(given, **self.rents.change)
+        machines = self.rents.machines.get(name, ())
+        return replace(given, machines=machines, **self.rents.change)
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
         if not self.rents.snapshots or driver in self.rents.drivers_without_snapshots:
@@ -431,6 +434,34 @@ def test_logs_are_kept_and_brought_back_with_their_data(
             again = NodesData([GIB] * 3, notes, resumed=True)
             with MECHANISM.loading(tier, again, world) as volumes:
                 loaded = [(volume.name, volume.wal) for volume in volumes]
+
+
+@pytest.mark.parametrize(
+    ("log_zones", "is_refused"),
+    [
+        (("zone=a",), False),
+        # One that is copied between zones can be used in each of them.
+        (("zone=b", "zone=a"), False),
+        (("rack=9",), False),
+        (("zone=b",), True),
+    ],
+)
+def test_volumes_that_no_machine_takes_together_are_refused(
+    world: World,
+    platform: ClaimsPlatform,
+    log_zones: tuple[str, ...],
+    is_refused: bool,
+) -> None:
+    """A class that binds at once chooses a zone for each claim by itself."""
+    platform.rents.machines = {"fast": ("zone=a",), "tierbench-c1-logs": log_zones}
+    if not is_refused:
+        assert attach(WITH_LOGS, world).volumes
+        return
+    with pytest.raises(UnavailableError) as refusal:
+        attach(WITH_LOGS, world)
+    assert "node-1 has its data on a volume of zone=a" in refusal.value.what
+    assert "WaitForFirstConsumer" in (refusal.value.advice or "")
+    assert platform.there == {"fast": FAST}
 
 
 def test_data_are_not_those_of_a_node_with_its_log_elsewhere(world: World) -> None:

@@ -209,13 +209,15 @@ class _RentedDisk:
 
 
 def facts_of_rented(rents: Sequence[Rented], world: World) -> dict[str, Any]:
-    """What all volumes are, as a run's facts keep it. GateError as `given`."""
+    """What all volumes are, as a run's facts keep it. GateError as `given`; UnavailableError if no
+    machine takes the volumes of a node's data and of its log together."""
     rented_disks: list[_RentedDisk] = []
     for rented in rents:
         for volume in rented.volumes:
             rented_disks.append(_RentedDisk(rented, volume))
     # All at once, because a cloud takes minutes to make and attach one.
     given_to_all = at_once.each(lambda disk: disk.given(world), rented_disks)
+    _require_a_machine_for_each(rented_disks, given_to_all)
     disks: dict[str, dict[str, Any]] = {}
     differences: list[str] = []
     for disk, volume_given in zip(rented_disks, given_to_all, strict=True):
@@ -229,6 +231,47 @@ def facts_of_rented(rents: Sequence[Rented], world: World) -> dict[str, Any]:
     if differences:
         facts["cloud"] = {"differences": differences}
     return facts
+
+
+def _require_a_machine_for_each(
+    rented_disks: Sequence[_RentedDisk], volumes: Sequence[RentedVolume]
+) -> None:
+    volumes_of_node: dict[str, list[RentedVolume]] = {}
+    for disk, volume in zip(rented_disks, volumes, strict=True):
+        volumes_of_node.setdefault(disk.volume.placement, []).append(volume)
+    for node, volumes_there in volumes_of_node.items():
+        _require_one_machine(node, volumes_there)
+
+
+def _require_one_machine(node: str, volumes: Sequence[RentedVolume]) -> None:
+    """UnavailableError if the labels of machines that take a node's data and its log exclude each
+    other, as those of two zones do."""
+    data, *logs = volumes
+    for log in logs:
+        values_of_log = _values_by_label(log)
+        for label, values in _values_by_label(data).items():
+            if label in values_of_log and values.isdisjoint(values_of_log[label]):
+                raise _no_machine_for_both(node, data, log)
+
+
+def _values_by_label(volume: RentedVolume) -> dict[str, set[str]]:
+    """Label → the values of it that a machine may have to take the volume."""
+    values: dict[str, set[str]] = {}
+    for label_and_value in volume.machines:
+        label, _, value = label_and_value.partition("=")
+        values.setdefault(label, set()).add(value)
+    return values
+
+
+def _no_machine_for_both(
+    node: str, data: RentedVolume, log: RentedVolume
+) -> UnavailableError:
+    return UnavailableError(
+        f"{node} has its data on a volume of {listed(data.machines)}, and its log on one of "
+        f"{listed(log.machines)}: no machine takes both",
+        advice="name classes with `volumeBindingMode: WaitForFirstConsumer`, which give a volume "
+        "where its node runs",
+    )
 
 
 def given(
