@@ -68,14 +68,18 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
 
 def _reported(disks: Sequence[Demand], coarsest: Demand) -> Iterator[ReportedThrottle]:
     """What is reported of each limit of all disks: they are held back together while one of them
-    is. For how long is known at most, because they may have been at it in unlike seconds."""
+    is. For how long is known at most, because they may have been at it in unlike seconds. What a
+    provider reports of their machine is of one limit; what volumes count of it is of each."""
     for throttle in coarsest.reported:
         shares: list[Shares] = []
         for disk in disks:
             shares += _shares_alike(disk, throttle, coarsest)
-        if len(shares) == len(disks):
-            together = np.minimum(1.0, np.sum(shares, axis=0))
-            yield replace(throttle, share=together)
+        if len(shares) < len(disks):
+            continue
+        together = np.minimum(1.0, np.sum(shares, axis=0))
+        if throttle.owner == "machine" and not throttle.is_counted:
+            together = np.max(shares, axis=0)
+        yield replace(throttle, share=together)
 
 
 def _shares_alike(

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.observed import node_sums
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.machine_reports import apart
@@ -223,6 +224,18 @@ def test_an_interval_lies_in_a_report_that_began_before_another() -> None:
     ]
     overlapping = [reported([0.0], 60.0, 1.0), reported([30.0], 60.0, 0.0)]
     assert in_reports(overlapping, [29.0, 45.0, 59.5]) == [1.0, 0.0, 0.0]
+
+
+def test_a_machine_counts_once_for_the_disks_of_a_stripe() -> None:
+    """What the provider reports of it stands beside each of them, and is one limit all the same.
+    The limits of the disks are added: they may be reached in unlike seconds."""
+    begins_s = [0.0, 60.0]
+    disks = [of_disk(begins_s, 60.0), of_disk(begins_s, 60.0).assign(device="sdd")]
+    table = pd.concat(disks).assign(over_iops_share=0.3)
+    (together,) = apart([reported(begins_s, 60.0, 0.4), table]).beside_disks()
+    (striped,) = node_sums.of_nodes(demands(together))
+    shares = {report.owner: report.share.tolist() for report in striped.reported}
+    assert shares == {"disk": [0.6, 0.6], "machine": [0.4, 0.4]}
 
 
 def test_a_report_of_one_limit_hides_none_of_the_other() -> None:

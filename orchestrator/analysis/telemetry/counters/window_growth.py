@@ -29,16 +29,19 @@ def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key,
 
 class Growth:
     """Growth per second of each node's counters between the window's first and last sample. Those
-    sampled for less than half of it are left out."""
+    sampled for less than half of it are left out. `nodes`: all that were sampled."""
 
     def __init__(self, start_s: float, end_s: float) -> None:
         self._start_s = start_s
         self._end_s = end_s
         self._per_s: dict[Key, float] = {}
+        self.nodes: set[str] = set()
 
     def add(self, rates: Mapping[Key, Steps]) -> None:
         """Takes in all `rates` of some nodes."""
         for key, steps in rates.items():
+            node, _metric = key
+            self.nodes.add(node)
             growth_per_s = self._in_window(steps)
             if growth_per_s is not None:
                 self._per_s[key] = growth_per_s
@@ -53,14 +56,6 @@ class Growth:
             return None
         # No mean of rates, which uneven sampling would bend.
         return math.fsum(steps.per_s[lies_within] * step_s) / sampled_s
-
-    @property
-    def nodes(self) -> set[str]:
-        """What samples of at least one counter are of."""
-        nodes: set[str] = set()
-        for node, _metric in self._per_s:
-            nodes.add(node)
-        return nodes
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""
