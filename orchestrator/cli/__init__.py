@@ -72,14 +72,19 @@ def root() -> Path:
     if IS_CHECKOUT:
         return PROJECT
     contents = _shipped_and_own()
-    # Sorted, because `rglob` gives files in another order on another file system.
-    digest = hashlib.sha256()
-    for name, file in sorted(contents.items()):
-        digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
-    project = CACHE / "projects" / digest.hexdigest()[:12]
+    project = CACHE / "projects" / digest_of(contents)[:12]
     if not project.is_dir():
         _copy(contents, project)
     return project
+
+
+def digest_of(contents: Mapping[Path, Path]) -> str:
+    """SHA-256 of all paths in the project and of their files, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    # Sorted, because `rglob` gives files in another order on another file system.
+    for name, file in sorted(contents.items()):
+        digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _shipped_and_own() -> dict[Path, Path]:

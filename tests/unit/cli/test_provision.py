@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from orchestrator import cli
 from orchestrator.cli.prepare import provision
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import EXIT_DONE, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
-from tests.apps import an_app
-from tests.fakes import FakePlatform, completed
+from tests.apps import an_app, tierbench, with_parts
+from tests.fakes import FakePlatform, QuietProgress, completed
 
 
 class Refusing:
@@ -115,3 +117,39 @@ def test_a_daemon_outlives_what_starts_it(tmp_path: Path) -> None:
     )
     first, session, _ = log.read_text().split()
     assert first == "before" and int(session) != os.getsid(0)
+
+
+def test_a_project_in_the_cache_is_named_by_what_is_in_it(tmp_path: Path) -> None:
+    """Of a wheel: another path or another byte makes it another project."""
+    digests: set[str] = set()
+    for name, text in (("a.yaml", "bc"), ("a.yamlb", "c"), ("a.yaml", "b")):
+        file = tmp_path / "file"
+        file.write_text(text)
+        digests.add(cli.digest_of({Path(name): file}))
+    assert len(digests) == 3
+    one = {Path("a"): tmp_path / "file", Path("b"): tmp_path / "file"}
+    other_order = dict(reversed(one.items()))
+    assert cli.digest_of(one) == cli.digest_of(other_order)
+
+
+def test_an_image_of_yugabytedb_is_packed_where_the_engine_is(tmp_path: Path) -> None:
+    """Of a line of any length the terminal's moving line shows the begin."""
+    asked: list[tuple[Path, Path, object]] = []
+
+    def pack(
+        tarball: Path, root: Path, engine: object, show_line: Callable[[str], None]
+    ) -> str:
+        asked.append((tarball, root, engine))
+        show_line("x" * 200)
+        return "yugabytedb:mine"
+
+    abilities = SimpleNamespace(image_supply=SimpleNamespace(pack=pack))
+    databases = {"yugabytedb": SimpleNamespace(abilities=abilities)}
+    parts: Any = SimpleNamespace(databases=databases)
+    engine = FakePlatform()
+    progress = QuietProgress()
+    app = with_parts(an_app(tmp_path, engine, progress=progress), parts)
+    tarball = tmp_path / "yugabyte.tar.gz"
+    assert tierbench(app, "admin", "yugabyte-image", str(tarball)) == EXIT_DONE
+    assert asked == [(tarball, ROOT, engine)]
+    assert progress.steps == ["x" * 100]
