@@ -162,6 +162,7 @@ def slow_tests() -> SlowTests:
     return slow
 
 
+@pytest.mark.program
 def test_every_slow_test_has_a_turn_and_turns_take_about_the_same_time(
     slow_tests: SlowTests,
 ) -> None:
@@ -174,6 +175,7 @@ def test_every_slow_test_has_a_turn_and_turns_take_about_the_same_time(
     assert max(shares_s.values()) < 1.25 * min(shares_s.values()), shares_s
 
 
+@pytest.mark.program
 def test_a_turn_is_taken_by_its_number_from_landing_to_landing(
     slow_tests: SlowTests,
 ) -> None:

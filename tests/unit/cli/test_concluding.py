@@ -51,6 +51,7 @@ def unfinished(results: Path) -> Path:
     return stored(replace(campaign, runs=campaign.runs[:3]), results)
 
 
+@pytest.mark.program
 def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
     folder = unfinished(tmp_path)
     write_after_minutes(tmp_path, world_with(Told(1.0)))(folder)

@@ -201,6 +201,7 @@ def test_output_that_cannot_be_written_ends_with_a_sentence(
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.program
 def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
     command = f"{sys.executable} -m orchestrator export {folder} --format csv >&-"
     ended = subprocess.run(
@@ -211,6 +212,7 @@ def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.program
 def test_a_campaign_whose_output_is_lost_keeps_its_report(
     tmp_path: Path, all_imported: Forking
 ) -> None:
@@ -291,6 +293,7 @@ def test_a_locale_of_ascii_changes_no_letter(
     )
 
 
+@pytest.mark.program
 def test_a_campaign_in_a_locale_of_ascii_leaves_utf_8(
     tmp_path: Path, all_imported_in_ascii: Forking
 ) -> None:
