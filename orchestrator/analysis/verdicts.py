@@ -185,7 +185,7 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
     pairs: list[figure_pairs.Pair] = []
     for workload in plan.workloads:
         # Runs without a stage (`--without`) tell what it costs, and nothing of tiers.
-        if varied_workloads.lacks(workload):
+        if varied_workloads.stage_left_out(workload):
             continue
         for name in names:
             if name != plan.baseline:

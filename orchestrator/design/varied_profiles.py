@@ -118,7 +118,7 @@ def misfit_of(workload: Workload) -> str:
     """Why a workload cannot be measured at its value, or an empty text."""
     if workload.database:
         return "measures a disk alone, by cells of its own"
-    if varied_workloads.lacks(workload) == "commit" and not workload.writes:
+    if varied_workloads.stage_left_out(workload) == "commit" and not workload.writes:
         return "it only reads, so no commit waits for a disk"
     return ""
 

@@ -95,30 +95,30 @@ def _misfit_of_load(workload: Workload, factor: str) -> str:
     return ""
 
 
-def asks(workload: Workload, question: Question) -> Varied | None:
-    """Its value, if that is what is asked of it."""
+def asked_value(workload: Workload, question: Question) -> Varied | None:
+    """The value at which it is measured to answer this question; None if it answers another."""
     varied = workload.varied
     if varied is not None and varied.question == question:
         return varied
     return None
 
 
-def subject(workload: Workload) -> str:
+def decision_subject(workload: Workload) -> str:
     """What a decision on it is called: all loads of a sweep have one together."""
-    load = asks(workload, "load")
+    load = asked_value(workload, "load")
     if load:
         return load.of
     return workload.name
 
 
-def lacks(workload: Workload) -> str:
-    """The stage that is taken away. Then it is measured to name a limit, and says nothing of which
-    tier to buy. An empty text where all are there."""
+def stage_left_out(workload: Workload) -> str:
+    """The stage that is taken away; an empty text where all are there.
+
+    Such a workload is measured to name a limit, and says nothing of which tier to buy.
+    """
     varied = workload.varied
-    if (
-        varied is None
-        or varied.factor != factors.WITHOUT
-        or varied.value == factors.NOTHING
-    ):
+    if varied is None or varied.factor != factors.WITHOUT:
+        return ""
+    if varied.value == factors.NOTHING:
         return ""
     return varied.value

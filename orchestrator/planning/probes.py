@@ -25,7 +25,7 @@ def for_workloads(
     A load that leaves out a stage (`--without`) has none. UsageError for a workload of which one
     session says nothing.
     """
-    whole = [load for load in workloads if not varied_workloads.lacks(load)]
+    whole = [load for load in workloads if not varied_workloads.stage_left_out(load)]
     raise_all(list(_mistakes(whole, on_files)))
     probes: dict[str, Workload] = {}
     for load in whole:
@@ -53,7 +53,7 @@ def _probe(load: Workload) -> Workload:
         load,
         name=f"{_plain_name(load)}-probe",
         title=f"{load.title}, a probe of one session",
-        varied=varied_workloads.asks(load, "factor"),
+        varied=varied_workloads.asked_value(load, "factor"),
     )
     warmup_s = min(load.warmup_s, PROBE_S)
     timed = replace(probe, warmup_s=warmup_s, warmup_most_s=None, measure_s=PROBE_S)
@@ -63,7 +63,7 @@ def _probe(load: Workload) -> Workload:
 
 def _plain_name(load: Workload) -> str:
     """The name of the workload's file, without what a sweep or a common rate adds to it."""
-    if load.varied and not varied_workloads.asks(load, "factor"):
+    if load.varied and not varied_workloads.asked_value(load, "factor"):
         return load.varied.of
     return load.name
 

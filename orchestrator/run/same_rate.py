@@ -27,7 +27,7 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     if share_pct is None:
         return None
     # It is asked after each part: the second must not be planned again.
-    if any(varied_workloads.asks(load, "same rate") for load in first.workloads):
+    if any(varied_workloads.asked_value(load, "same rate") for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []

@@ -53,7 +53,7 @@ class Asked:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
         workloads = self.campaign.plan.workloads
         return tuple(
-            dict.fromkeys(varied_workloads.subject(load) for load in workloads)
+            dict.fromkeys(varied_workloads.decision_subject(load) for load in workloads)
         )
 
     def decision(self, subject: str) -> Decision | None:

@@ -146,7 +146,7 @@ def _about_stages(
         step = _telling_step(tier, workload, full, asked)
         if step is not None:
             stage = _STAGES[
-                varied_workloads.lacks(asked.campaign.plan.workload(workload))
+                varied_workloads.stage_left_out(asked.campaign.plan.workload(workload))
             ]
             yield _without_stage(tier, step, stage, full, asked)
 

@@ -220,7 +220,7 @@ def _advantages(
     the margin."""
     for load in asked.campaign.plan.workloads:
         # All loads of a sweep have one decision.
-        if varied_workloads.subject(load) != decision.workload:
+        if varied_workloads.decision_subject(load) != decision.workload:
             continue
         for metric in asked.figures.compared_metrics(load.name).values():
             if not _shows(metric, decision.decided_by):

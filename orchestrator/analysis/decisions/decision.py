@@ -86,11 +86,11 @@ def _what_is_asked(campaign: Results) -> _AskedDecisions:
         loads[name] = [load for _, load in sweep.loads]
     has_factor = False
     for workload in campaign.plan.workloads:
-        if varied_workloads.asks(workload, "load"):
+        if varied_workloads.asked_value(workload, "load"):
             continue
-        if varied_workloads.asks(workload, "factor"):
+        if varied_workloads.asked_value(workload, "factor"):
             has_factor = True
-        if not varied_workloads.lacks(workload):
+        if not varied_workloads.stage_left_out(workload):
             loads[workload.name] = [workload]
     return _AskedDecisions(loads, sweeps, has_factor)
 

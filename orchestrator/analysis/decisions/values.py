@@ -48,7 +48,7 @@ class Values:
         """The values in question, by the name of the workload."""
         loads: dict[str, list[VariedLoad]] = {}
         for load in campaign.plan.workloads:
-            varied = varied_workloads.asks(load, question)
+            varied = varied_workloads.asked_value(load, question)
             if varied:
                 loads.setdefault(varied.of, []).append(VariedLoad(varied, load))
         return {

@@ -63,7 +63,7 @@ def model(
     `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
     nodes that do not say theirs. UsageError for what cannot be told from the run.
     """
-    stage = varied_workloads.lacks(run.record.workload)
+    stage = varied_workloads.stage_left_out(run.record.workload)
     if stage:
         raise _lacks_a_stage(run.record.run.slug, stage)
     probes = _probes(run, quiet, cpus)

@@ -104,7 +104,9 @@ def _cases(index: ReportIndex) -> Iterator[tuple[str, _Case]]:
     for delta in index.verdict.deltas:
         yield delta.workload, _comparison(delta)
     # The loads of a sweep have one decision, which stands with the last of them.
-    last_load = {varied_workloads.subject(load): load.name for load in index.workloads}
+    last_load = {
+        varied_workloads.decision_subject(load): load.name for load in index.workloads
+    }
     for decision in index.verdict.decisions:
         yield last_load.get(decision.workload, ""), _decision(decision)
 

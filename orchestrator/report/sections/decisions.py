@@ -216,7 +216,7 @@ def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
     yield f"SLO: {', '.join(decision.slo)}. Values are means {bounds}."
     # Delivery is 4 % of the mix and ten times slower, so it would be the p99.
     for load in index.campaign.plan.workloads:
-        is_decided_on = varied_workloads.subject(load) == decision.workload
+        is_decided_on = varied_workloads.decision_subject(load) == decision.workload
         if is_decided_on and load.dataset.family.startswith("tpcc"):
             yield "Latencies of all types together, averages too, leave Delivery out."
             return

@@ -50,7 +50,9 @@ _NAMES_BESIDE_A_LINE = 2
 def section(index: ReportIndex) -> Section:
     """The section for each workload that is no load of a sweep."""
     alone = [
-        load for load in index.workloads if not varied_workloads.asks(load, "load")
+        load
+        for load in index.workloads
+        if not varied_workloads.asked_value(load, "load")
     ]
     nothing = _why_nothing(index, alone)
     if nothing:

@@ -219,11 +219,15 @@ def test_each_stage_is_taken_away_beside_the_full_run() -> None:
         "point-select-at-without-network",
         "point-select-at-without-disk",
     ]
-    assert [varied_workloads.lacks(load) for load in loads] == ["", "network", "disk"]
+    assert [varied_workloads.stage_left_out(load) for load in loads] == [
+        "",
+        "network",
+        "disk",
+    ]
     assert (
-        varied_workloads.lacks(a_workload())
+        varied_workloads.stage_left_out(a_workload())
         == ""
-        == varied_workloads.lacks(replace(loads[0], varied=None))
+        == varied_workloads.stage_left_out(replace(loads[0], varied=None))
     )
 
 
