@@ -51,6 +51,8 @@ from tests.fakes import Log, fake_world
 from tests.plans import a_plan, profile_text
 from tests.tiers import a_tier, changed
 
+pytestmark = pytest.mark.draws
+
 
 class Throwaway:
     """A member's name; the rest is that of the do-nothing member."""

@@ -30,7 +30,6 @@ IMAGE = "disk"  # the image of ours that every machine has
 COMMAND = ("agent", "/host")
 # The agent follows links as the machine does, and looks into folders that are closed to others.
 _CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
-ANSWER_S = 2.0  # the limit for an answer: then the agent is started anew
 SILENCE_S = 0.5  # a failure counts for other questions too for so long, as of one tick
 FRESH_S = 1.5  # seconds for which `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
@@ -79,6 +78,7 @@ class AgentMachine:
     `facts_told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
     is_here = False
+    answer_s = 2.0  # the limit for an answer: then the agent is started anew
     queue_s = 0.5  # the limit within which another question is answered
 
     def __init__(
@@ -229,7 +229,7 @@ class AgentMachine:
             self._talking = self._up.enter_context(self._converse())
         sent_s = self._clock.now()
         self._talking.send(json.dumps(words))
-        answer = json.loads(self._talking.receive(ANSWER_S))
+        answer = json.loads(self._talking.receive(self.answer_s))
         self._failed = None
         received_s = self._clock.now()
         # The answer was made between both moments: in the middle, give or take half the time (NTP).

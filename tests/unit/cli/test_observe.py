@@ -43,6 +43,8 @@ from tests.silent_peers import hanging_up
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
 from tests.written_histories import cloudwatch
 
+pytestmark = pytest.mark.draws
+
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
 

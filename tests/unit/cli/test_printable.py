@@ -29,6 +29,8 @@ from orchestrator.units import csv_row, printable
 from tests.apps import an_app, tierbench
 from tests.campaigns import build_campaign, stored
 
+pytestmark = pytest.mark.draws
+
 # Retitles a terminal, clears it, the same with an 8-bit control, turns direction round.
 PLANTED = "\x1b]0;PWNED\x07\x1b[2J\x9b2J\u202e\x01\x7f"
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

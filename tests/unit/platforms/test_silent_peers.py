@@ -20,7 +20,7 @@ import pytest
 
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Tls
-from orchestrator.platforms.common import agent, commands, lifecycle
+from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.commands import Chunk, LineConversation
 from orchestrator.platforms.docker import connection
@@ -52,7 +52,7 @@ _LIMITS_S = {
     "ssh": Tunnel.open_s,
     "a database": sql.Address.connect_s,
     "a public page": http_client.PUBLIC_TIMEOUT_S + http_client._GRACE_S,
-    "a question to an agent": agent.ANSWER_S,
+    "a question to an agent": AgentMachine.answer_s,
 }
 _SILENCES_S = (connection.SILENCE_S, cluster.Api.read_s)
 _SSH = """#!/bin/sh
@@ -108,9 +108,11 @@ def talking(streams: Deaf) -> Iterator[LineConversation]:
 
 
 def ask_agent(folder: Path) -> None:
-    AgentMachine("far", lambda: talking(Deaf(takes=True)), SystemClock()).read(
-        "/proc/stat"
-    )
+    class Impatient(AgentMachine):
+        answer_s = _SHORT_S
+
+    far = Impatient("far", lambda: talking(Deaf(takes=True)), SystemClock())
+    far.read("/proc/stat")
 
 
 def say_to_deaf(folder: Path) -> None:

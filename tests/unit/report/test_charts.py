@@ -30,6 +30,8 @@ from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
 from tests.tiers import changed
 
+pytestmark = pytest.mark.draws
+
 IOPS = Measure("disk_iops", "iops", "Disk IOPS", "IOPS")
 
 

@@ -26,6 +26,8 @@ from orchestrator.report.sections import (
 )
 from tests import loads
 
+pytestmark = pytest.mark.draws
+
 TABLES = "data=10,20,30,40 tables"
 CLIFF = ((1000, 0.010), (1000, 0.010), (300, 0.033), (250, 0.040))
 FLAT = ((1000, 0.010),) * 4

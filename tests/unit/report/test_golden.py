@@ -24,6 +24,8 @@ from orchestrator.report.charts import vega_library
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 
+pytestmark = pytest.mark.draws
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> ReportPaths:

@@ -32,7 +32,10 @@ from orchestrator.report.sections.ticket import short_section
 from tests.browser import PROGRAM, Page, browser
 from tests.campaigns import build_campaign
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.draws,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+]
 
 _ALL_DRAWN = (
     "[...document.querySelectorAll('[data-chart]')].every(f => f.matches('.drawn'))"

@@ -16,6 +16,8 @@ from orchestrator.report.charts import vega_library
 from orchestrator.report.rendering import page
 from tests import report_verdicts
 
+pytestmark = pytest.mark.draws
+
 INSTALL = "pip install 'tierbench[charts]'"
 
 

@@ -7,35 +7,30 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests import ROOT
+from tests import ROOT, sources
 
 MOST_WORDS = 18
-_PACKAGE = ROOT / "orchestrator"
 # Longer ones that there are. A figure may only fall. The one of YugabyteDB's flags is of a shell.
 LONGER = {"databases/yugabytedb/flags.py": 1}
 _END = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"[\w'`–-]+")
 
 
-def _texts(source: str) -> Iterator[str]:
+def _texts(file: Path) -> Iterator[str]:
     """All strings of a module but its docstrings; a value in one counts as a word."""
-    tree = ast.parse(source)
-    skipped = {id(node) for node in _docstrings(tree)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
+    nodes = sources.nodes(file)
+    skipped: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Expr):
+            skipped.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
             skipped |= {id(part) for part in ast.walk(node) if part is not node}
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
             yield "".join(_part(part) for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr):
             yield node.value
 
 
@@ -47,7 +42,7 @@ def _part(part: ast.expr) -> str:
 
 def _longer(file: Path) -> list[str]:
     found: list[str] = []
-    for text in _texts(file.read_text(encoding="utf-8")):
+    for text in _texts(file):
         if "<svg" in text:
             continue
         for sentence in _END.split(text):
@@ -58,10 +53,10 @@ def _longer(file: Path) -> list[str]:
 
 def test_a_sentence_has_18_words_at_most_or_is_one_of_those_that_are_left() -> None:
     longer: dict[str, list[str]] = {}
-    for file in sorted(_PACKAGE.rglob("*.py")):
+    for file in sources.MODULES:
         sentences = _longer(file)
         if sentences:
-            longer[file.relative_to(_PACKAGE).as_posix()] = sentences
+            longer[file.relative_to(sources.PACKAGE).as_posix()] = sentences
     counts = {name: len(sentences) for name, sentences in longer.items()}
     assert counts == LONGER, longer
 

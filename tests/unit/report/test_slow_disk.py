@@ -25,6 +25,8 @@ from orchestrator.report.sections import measured as measured_section
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
 
+pytestmark = pytest.mark.draws
+
 SLOW = (SlowDisk("node-3", "share", 10.0, 20.0),)
 
 

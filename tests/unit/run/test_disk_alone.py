@@ -43,6 +43,8 @@ from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk, planned
 from tests.unit.run.conftest import Make
 
+pytestmark = pytest.mark.draws
+
 CELLS = """
     random read 100 block 4KiB depth 1,8,16,32
     random read 0,50 block 4KiB,1MiB depth 8,16

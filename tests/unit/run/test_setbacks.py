@@ -255,10 +255,16 @@ def test_what_voids_a_measurement_fails_the_run_however_late(make: Make) -> None
     assert (first.failure, first.measurements) == ("the disk vanished", ())
 
 
+def fail_to_write(
+    monkeypatch: pytest.MonkeyPatch, function: str, error: Exception
+) -> None:
+    monkeypatch.setattr(campaign_writing, function, raising(error))
+
+
 def test_tables_that_cannot_be_made_fail_the_run(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaign_writing, "save_run", raising(TypeError("no table")))
+    fail_to_write(monkeypatch, "save_run", TypeError("no table"))
     (record,) = make().execute()
     assert (record.outcome, record.failure) == ("failed", "TypeError: no table")
 
@@ -377,9 +383,8 @@ def test_long_names_make_a_folder(make: Make) -> None:
 def test_results_that_cannot_be_written_end_the_campaign_with_words(
     make: Make, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    monkeypatch.setattr(
-        campaign_writing, function, raising(OSError(28, "No space left on device"))
-    )
+    no_space = OSError(28, "No space left on device")
+    fail_to_write(monkeypatch, function, no_space)
     campaign = make()
     with pytest.raises(UnavailableError, match="No space left"):
         campaign.execute()

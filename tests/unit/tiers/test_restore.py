@@ -195,8 +195,9 @@ def test_a_note_of_another_boot_or_of_the_future_is_not_believed(
 def test_no_note_is_left_where_the_clock_stands_still(
     trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restore, "touched_ns", lambda _path: 0)
-    monkeypatch.setattr(restore, "CLOCK_S", 0.0)
+    standing_still = {"touched_ns": lambda _path: 0, "CLOCK_S": 0.0}
+    for name, value in standing_still.items():
+        monkeypatch.setattr(restore, name, value)
     again(trees)
     assert [
         entry.name for entry in trees[1].parent.iterdir() if "restored" in entry.name

@@ -21,6 +21,8 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import campaign_writing, store
 from tests.campaigns import build_campaign
 
+pytestmark = pytest.mark.draws
+
 RUN = "02-ultra-tpcc-r1"
 
 
