@@ -129,13 +129,15 @@ _LONGEST_NAME = 200
 @dataclass(frozen=True)
 class Measure:
     """What a chart draws: a metric, or a column of a table; `file` is the end of the drawing's
-    name, and `factor` makes `unit` of the base unit."""
+    name, and `factor` makes `unit` of the base unit. `scope`: of the metric; empty: the one that
+    stands for the workload."""
 
     metric: str
     file: str
     title: str
     unit: str
     factor: float = 1.0
+    scope: str = ""
 
 
 @dataclass(frozen=True)

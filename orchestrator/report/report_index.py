@@ -92,16 +92,18 @@ class ReportIndex:
         """New-Order if the workload has it: the transaction the specification reports first."""
         return self._figures.latency_scope(workload)
 
-    def compared_metrics(self, workload: str) -> dict[str, str]:
-        """Column's title → metric that tiers are compared by."""
+    def compared_metrics(
+        self, workload: str
+    ) -> dict[str, headline_figures.ComparedFigure]:
+        """Column's title → what tiers are compared by."""
         return self._figures.compared_metrics(workload)
 
     def cell(
-        self, profile: str, workload: str, metric: str, transaction_type: str = ""
+        self, profile: str, workload: str, metric: str, scope: str = ""
     ) -> conclusions.CellSummary | None:
-        """The value that a report shows for a metric: that of a type of transactions, if one is
-        given, else New-Order's latency if there is one."""
-        return self._figures.cell(profile, workload, metric, transaction_type)
+        """The value that a report shows for a metric: that of the scope, if one is given, else
+        New-Order's latency if there is one."""
+        return self._figures.cell(profile, workload, metric, scope)
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
@@ -141,10 +143,10 @@ class ReportIndex:
         return self._figures.has_metric(metric)
 
     def delta(
-        self, contender: str, workload: str, metric: str
+        self, contender: str, workload: str, by: headline_figures.ComparedFigure
     ) -> conclusions.Delta | None:
         """A contender's change against the baseline."""
-        return self._figures.delta(contender, workload, metric)
+        return self._figures.delta(contender, workload, by)
 
     # -------------------------------------------------------------- cells of tables
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import (
@@ -17,20 +18,30 @@ from orchestrator.metrics import NEW_ORDER
 ALL_TYPES = "all"
 LATENCY_AVG = "latency_avg_s"
 LATENCY_P99 = "latency_p99_s"
+
+
+class ComparedFigure(NamedTuple):
+    """What tiers are compared by. `scope`: the type of transactions, or the time in the window;
+    empty: the one that stands for the workload."""
+
+    metric: str
+    scope: str = ""
+
+
 # Of what was under way while a disk was slow.
-LATENCY_SLOW_DISK = f"{slow_disks.SLOW_SCOPE} {LATENCY_AVG}"
-LATENCY_NAMES = {
-    LATENCY_AVG: "average latency",
-    LATENCY_P99: "p99 latency",
+LATENCY_SLOW_DISK = ComparedFigure(LATENCY_AVG, slow_disks.SLOW_SCOPE)
+LATENCY_NAMES: Mapping[ComparedFigure, str] = {
+    ComparedFigure(LATENCY_AVG): "average latency",
+    ComparedFigure(LATENCY_P99): "p99 latency",
     LATENCY_SLOW_DISK: "average latency while a disk is slow",
 }
 
 
-def as_metric(figure: Delta | DecidingFigure) -> str:
-    """The metric of a figure, with its scope before it where that is another than usual."""
+def compared_by(figure: Delta | DecidingFigure) -> ComparedFigure:
+    """What a figure was compared by, with its scope where that is another than usual."""
     if figure.scope == slow_disks.SLOW_SCOPE:
-        return f"{figure.scope} {figure.metric}"
-    return figure.metric
+        return ComparedFigure(figure.metric, figure.scope)
+    return ComparedFigure(figure.metric)
 
 
 # Profile or contender, workload, metric, scope.
@@ -39,11 +50,8 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class HeadlineFigures:
-    """Values and changes of a verdict by tier, workload and metric.
-
-    A metric may have the type of its transactions before it, as in `rebuild latency_p99_s`; without
-    one, latency is New-Order's where a workload has it.
-    """
+    """Values and changes of a verdict by tier, workload and metric. Where no scope is asked for,
+    latency is New-Order's where a workload has it."""
 
     campaign: results.Results
     verdict: Verdict
@@ -97,18 +105,18 @@ class HeadlineFigures:
         """Whether any cell of the campaign has it: else nothing need be said of it."""
         return any(cell.metric == metric for cell in self.verdict.cells)
 
-    def compared_metrics(self, workload: str) -> dict[str, str]:
+    def compared_metrics(self, workload: str) -> dict[str, ComparedFigure]:
         """A table's title → what tiers are compared by; without p99 if no run has one.
 
         Titles are the same for all workloads, because these stand in one table.
         """
         metrics = {
-            "Throughput": self.throughput_metric(workload),
-            "Average latency": LATENCY_AVG,
+            "Throughput": ComparedFigure(self.throughput_metric(workload)),
+            "Average latency": ComparedFigure(LATENCY_AVG),
         }
         # Short runs have too few transactions for it: a column of gaps would say nothing.
         if self.has_metric(LATENCY_P99):
-            metrics["p99 latency"] = LATENCY_P99
+            metrics["p99 latency"] = ComparedFigure(LATENCY_P99)
         if self._is_slow_disk_measured:
             metrics["Average latency, a disk slow"] = LATENCY_SLOW_DISK
         return metrics
@@ -122,22 +130,18 @@ class HeadlineFigures:
         return False
 
     def cell(
-        self, profile: str, workload: str, metric: str, transaction_type: str = ""
+        self, profile: str, workload: str, metric: str, scope: str = ""
     ) -> CellSummary | None:
-        """The value that stands for a metric, or that of the type of transactions given."""
-        name, scope = self._split(workload, metric)
-        return self.cells.get((profile, workload, name, transaction_type or scope))
+        """The value that stands for a metric, or that of the scope given."""
+        scope = scope or self._usual_scope(workload, metric)
+        return self.cells.get((profile, workload, metric, scope))
 
-    def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
+    def delta(self, contender: str, workload: str, by: ComparedFigure) -> Delta | None:
         """A contender's change against the baseline."""
-        name, scope = self._split(workload, metric)
-        return self._deltas.get((contender, workload, name, scope))
+        scope = by.scope or self._usual_scope(workload, by.metric)
+        return self._deltas.get((contender, workload, by.metric, scope))
 
-    def _split(self, workload: str, metric: str) -> tuple[str, str]:
-        """Metric and scope."""
-        scope, _, name = metric.rpartition(" ")
-        if scope:
-            return name, scope
-        if name.startswith("latency_"):
-            return name, self.latency_scope(workload)
-        return name, ALL_TYPES
+    def _usual_scope(self, workload: str, metric: str) -> str:
+        if metric.startswith("latency_"):
+            return self.latency_scope(workload)
+        return ALL_TYPES

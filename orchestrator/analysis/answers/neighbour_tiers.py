@@ -10,7 +10,8 @@ from orchestrator.analysis.answers.headline_figures import (
     LATENCY_AVG,
     LATENCY_NAMES,
     LATENCY_SLOW_DISK,
-    as_metric,
+    ComparedFigure,
+    compared_by,
 )
 from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.conclusions import (
@@ -179,19 +180,19 @@ class _Advantage:
     subject: str
     tier: str
     times: float
-    metric: str
+    by: ComparedFigure
 
     def in_words(self) -> str:
         """`in tpcc ultra is 9.7 times as fast as`, to stand before the other tier."""
         times = units.format_number(self.times)
         by_what = ""
-        if self.metric in LATENCY_NAMES:
-            by_what = f" by {LATENCY_NAMES[self.metric]}"
+        if self.by in LATENCY_NAMES:
+            by_what = f" by {LATENCY_NAMES[self.by]}"
         where = self.subject
         # "While a disk is slow as premium" would be read as one.
-        if self.metric == LATENCY_SLOW_DISK:
+        if self.by == LATENCY_SLOW_DISK:
             where = f"{self.subject} with a slow disk"
-            by_what = f" by {LATENCY_NAMES[LATENCY_AVG]}"
+            by_what = f" by {LATENCY_NAMES[ComparedFigure(LATENCY_AVG)]}"
         return f"in {where} {self.tier} is {times} times as fast{by_what} as"
 
 
@@ -202,11 +203,11 @@ def _is_upper_limit(figure: DecidingFigure | None) -> bool:
     return METRICS[figure.metric].direction == "lower"
 
 
-def _shows(metric: str, figure: DecidingFigure | None) -> bool:
-    """Whether the metric shows by what it was decided: a latency that was compared, else rates."""
-    if figure is None or figure.is_clause or as_metric(figure) not in LATENCY_NAMES:
-        return metric not in LATENCY_NAMES
-    return metric == as_metric(figure)
+def _shows(by: ComparedFigure, figure: DecidingFigure | None) -> bool:
+    """Whether it shows by what it was decided: a latency that was compared, else rates."""
+    if figure is None or figure.is_clause or compared_by(figure) not in LATENCY_NAMES:
+        return by not in LATENCY_NAMES
+    return by == compared_by(figure)
 
 
 def _times(advantage: _Advantage) -> float:
@@ -222,11 +223,11 @@ def _advantages(
         # All loads of a sweep have one decision.
         if varied_workloads.decision_subject(load) != decision.workload:
             continue
-        for metric in asked.figures.compared_metrics(load.name).values():
-            if not _shows(metric, decision.decided_by):
+        for by in asked.figures.compared_metrics(load.name).values():
+            if not _shows(by, decision.decided_by):
                 continue
-            mean = asked.figures.cell(tier, load.name, metric)
-            others_mean = asked.figures.cell(other, load.name, metric)
+            mean = asked.figures.cell(tier, load.name, by.metric, by.scope)
+            others_mean = asked.figures.cell(other, load.name, by.metric, by.scope)
             if mean is None or others_mean is None:
                 continue
             # A figure of zero has no ratio.
@@ -234,9 +235,9 @@ def _advantages(
                 continue
             times = mean.mean / others_mean.mean
             # Less latency is better, so that its inverse counts.
-            if metric in LATENCY_NAMES:
+            if by in LATENCY_NAMES:
                 times = 1 / times
             if times >= _FASTER_FROM:
-                yield _Advantage(load.name, tier, times, metric)
+                yield _Advantage(load.name, tier, times, by)
                 # The figures stand in their order, so the first by which it was decided is enough.
                 break

@@ -295,6 +295,8 @@ class SpeedComparison:
     times_low: float | None = None
     times_high: float | None = None
     lacks: str = ""
+    # Of `metric`; empty: the one that stands for the workload.
+    scope: str = ""
 
     @property
     def slower(self) -> str | None:

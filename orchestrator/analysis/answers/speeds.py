@@ -10,8 +10,9 @@ from dataclasses import replace
 from orchestrator import units
 from orchestrator.analysis.answers.headline_figures import (
     LATENCY_NAMES,
+    ComparedFigure,
     HeadlineFigures,
-    as_metric,
+    compared_by,
 )
 from orchestrator.analysis.answers.record import SpeedComparison, SpeedWord
 from orchestrator.analysis.conclusions import Delta
@@ -22,11 +23,11 @@ def speed_comparisons(
 ) -> Iterator[SpeedComparison]:
     """One for each workload and contender that were compared with the baseline."""
     for workload in figures.campaign.plan.workloads:
-        metrics = figures.compared_metrics(workload.name).values()
+        compared_metrics = figures.compared_metrics(workload.name).values()
         for contender in contenders:
             deltas: list[Delta] = []
-            for metric in metrics:
-                delta = figures.delta(contender, workload.name, metric)
+            for by in compared_metrics:
+                delta = figures.delta(contender, workload.name, by)
                 if delta is not None:
                     deltas.append(delta)
             if deltas:
@@ -57,7 +58,8 @@ def _undecided(deltas: Sequence[Delta]) -> SpeedComparison:
         contender=first.contender,
         word=word,
         faster=None,
-        metric=as_metric(first),
+        metric=first.metric,
+        scope=compared_by(first).scope,
         lacks=_lacking_proof(deltas),
     )
 
@@ -82,7 +84,8 @@ def _decided(delta: Delta) -> SpeedComparison:
         contender=delta.contender,
         word="serves the rate",
         faster=faster,
-        metric=as_metric(delta),
+        metric=delta.metric,
+        scope=compared_by(delta).scope,
     )
     # The served rate does not tell how many times as fast it is.
     if delta.overloaded:
@@ -140,7 +143,7 @@ def claim_in_words(comparison: SpeedComparison) -> str:
         return f"{comparison.faster} serves the rate asked for, {comparison.slower} does not"
     if comparison.word != "faster":
         return _undecided_in_words(comparison)
-    metric = LATENCY_NAMES.get(comparison.metric)
+    metric = LATENCY_NAMES.get(ComparedFigure(comparison.metric, comparison.scope))
     in_what = ""
     if metric:
         in_what = f" in {metric}"
@@ -161,7 +164,8 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
     alike: list[str] = []
     others: list[SpeedComparison] = []
     for comparison in comparisons:
-        is_throughput = comparison.metric not in LATENCY_NAMES
+        by = ComparedFigure(comparison.metric, comparison.scope)
+        is_throughput = by not in LATENCY_NAMES
         # A factor of a rate and one of a latency must not stand in one list.
         if comparison.word == "faster" and is_throughput and comparison.times:
             faster.append(comparison)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import units
+from orchestrator.analysis.answers.headline_figures import ComparedFigure
 from orchestrator.analysis.conclusions import Delta
+from orchestrator.design.slow_disks import SLOW_SCOPE
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -25,29 +27,31 @@ from orchestrator.report.sections.summary import change_cell, levels
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """A figure that tiers are compared by. `metric` "": the throughput of the workload."""
+class _Titled:
+    """A figure that tiers are compared by. `metric` "": the throughput of the workload. `scope`:
+    the time in the window; empty: all of it."""
 
     metric: str
     word: str
+    scope: str = ""
 
 
-_THROUGHPUT = _Compared("", "")
-_AVERAGE = _Compared("latency_avg_s", "average")
-_P99 = _Compared("latency_p99_s", "p99")
-# A scope stands before its metric: figures while the node was rebuilt.
+_THROUGHPUT = _Titled("", "")
+_AVERAGE = _Titled("latency_avg_s", "average")
+_P99 = _Titled("latency_p99_s", "p99")
+# Figures while the node was rebuilt.
 _REBUILD = (
-    _Compared("rebuild_s", "time to rebuild"),
-    _Compared("rebuild latency_p99_s", "p99 meanwhile"),
-    _Compared("rebuild throughput_per_s", "transactions/s meanwhile"),
+    _Titled("rebuild_s", "time to rebuild"),
+    _Titled("latency_p99_s", "p99 meanwhile", "rebuild"),
+    _Titled("throughput_per_s", "transactions/s meanwhile", "rebuild"),
 )
 # A disk was slow.
 _SLOW_DISK = (
-    _Compared("slow_disk latency_avg_s", "average latency meanwhile"),
-    _Compared("slow_disk latency_p99_s", "p99 meanwhile"),
-    _Compared("slow_disk throughput_per_s", "transactions/s meanwhile"),
-    _Compared("slow_share_pct", "throughput kept meanwhile, %"),
-    _Compared("recovery_s", "time to recover"),
+    _Titled("latency_avg_s", "average latency meanwhile", SLOW_SCOPE),
+    _Titled("latency_p99_s", "p99 meanwhile", SLOW_SCOPE),
+    _Titled("throughput_per_s", "transactions/s meanwhile", SLOW_SCOPE),
+    _Titled("slow_share_pct", "throughput kept meanwhile, %"),
+    _Titled("recovery_s", "time to recover"),
 )
 
 
@@ -90,7 +94,7 @@ def _compared_tiers(index: ReportIndex) -> tuple[str, ...]:
 # ------------------------------------------------------------------ tables
 
 
-def _table(index: ReportIndex, figures: Sequence[_Compared]) -> Table:
+def _table(index: ReportIndex, figures: Sequence[_Titled]) -> Table:
     """Tiers down, workloads across."""
     rows: list[Row] = []
     for contender in _compared_tiers(index):
@@ -100,17 +104,18 @@ def _table(index: ReportIndex, figures: Sequence[_Compared]) -> Table:
 
 
 def _changes_row(
-    index: ReportIndex, contender: str, figure: _Compared
+    index: ReportIndex, contender: str, figure: _Titled
 ) -> dict[str, Cell]:
     row = {"Tier": Cell(contender, detail=figure.word, tier=contender)}
     for workload in index.workloads:
-        metric = _metric_of(index, figure, workload.name)
-        row[workload.name] = change_cell(index, contender, workload.name, metric)
+        by = _compared_by(index, figure, workload.name)
+        row[workload.name] = change_cell(index, contender, workload.name, by)
     return row
 
 
-def _metric_of(index: ReportIndex, figure: _Compared, workload: str) -> str:
-    return figure.metric or index.throughput_metric(workload)
+def _compared_by(index: ReportIndex, figure: _Titled, workload: str) -> ComparedFigure:
+    metric = figure.metric or index.throughput_metric(workload)
+    return ComparedFigure(metric, figure.scope)
 
 
 def _open_questions(index: ReportIndex) -> Iterator[Part]:
@@ -188,7 +193,7 @@ def _caption(index: ReportIndex) -> str:
 class _ChangesDrawn:
     """A chart of changes. `name`: the end of its file's; `better`: to which side."""
 
-    figure: _Compared
+    figure: _Titled
     name: str
     title: str
     better: str
@@ -207,12 +212,12 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
             yield _chart(index, drawn, rows)
 
 
-def _deltas_drawn(index: ReportIndex, figure: _Compared) -> Iterator[Delta]:
+def _deltas_drawn(index: ReportIndex, figure: _Titled) -> Iterator[Delta]:
     """The changes that are drawn. Those of overload are not, because they rest on no change."""
     for workload in index.workloads:
-        metric = _metric_of(index, figure, workload.name)
+        by = _compared_by(index, figure, workload.name)
         for contender in index.contenders:
-            delta = index.delta(contender, workload.name, metric)
+            delta = index.delta(contender, workload.name, by)
             if delta is not None and not delta.overloaded:
                 yield delta
 

@@ -8,7 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.answers import speeds
-from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
+from orchestrator.analysis.answers.headline_figures import (
+    LATENCY_AVG,
+    LATENCY_P99,
+    ComparedFigure,
+)
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.design import used_profiles
@@ -193,8 +197,9 @@ def _baseline_summaries(
 ) -> dict[str, CellSummary | None]:
     """Column's title → what the baseline reached."""
     summaries: dict[str, CellSummary | None] = {}
-    for column, metric in index.compared_metrics(workload).items():
-        summaries[column] = index.cell(index.verdict.baseline, workload, metric)
+    baseline = index.verdict.baseline
+    for column, by in index.compared_metrics(workload).items():
+        summaries[column] = index.cell(baseline, workload, by.metric, by.scope)
     return summaries
 
 
@@ -219,14 +224,14 @@ def _contender_row(
     if contender == index.twin:
         detail = f"noise floor, {detail}"
     row = {"Tier": Cell(contender, detail=detail, tier=contender)}
-    for column, metric in metrics.items():
-        row[column] = change_cell(index, contender, workload, metric)
+    for column, by in metrics.items():
+        row[column] = change_cell(index, contender, workload, by)
     return row
 
 
 def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str:
-    metrics = index.compared_metrics(workload).values()
-    deltas = [index.delta(contender, workload, metric) for metric in metrics]
+    compared = index.compared_metrics(workload).values()
+    deltas = [index.delta(contender, workload, by) for by in compared]
     # Only repetitions that both sides finished are compared, which may be fewer than were run.
     runs = _runs_compared(deltas)
     if runs:
@@ -243,11 +248,13 @@ def _runs_compared(deltas: Sequence[Delta | None]) -> str:
     return ""
 
 
-def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
+def change_cell(
+    index: ReportIndex, contender: str, workload: str, by: ComparedFigure
+) -> Cell:
     """A change with its interval, verdict word and the doubts about either side."""
-    delta = index.delta(contender, workload, metric)
+    delta = index.delta(contender, workload, by)
     if delta is None:
-        return _no_change(index, contender, workload, metric)
+        return _no_change(index, contender, workload, by)
     text = units.format_change(delta.change_pct)
     detail = wording.interval(delta) or "no interval"
     # A tier that fell behind its load answered fewer requests: its latency is of another load.
@@ -258,22 +265,24 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
     return Cell(text, detail=detail, word=delta.verdict, notes=notes)
 
 
-def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
+def _no_change(
+    index: ReportIndex, contender: str, workload: str, by: ComparedFigure
+) -> Cell:
     """Why there is none: a value on one side, or on both, is missing."""
     # The contender's own gap goes first: its row is where a reader looks for it.
-    if index.cell(contender, workload, metric) is None:
-        return _lacking(index, contender, workload, metric)
+    if index.cell(contender, workload, by.metric, by.scope) is None:
+        return _lacking(index, contender, workload, by)
     baseline = index.verdict.baseline
-    if index.cell(baseline, workload, metric) is None:
-        lacking = _lacking(index, baseline, workload, metric)
+    if index.cell(baseline, workload, by.metric, by.scope) is None:
+        lacking = _lacking(index, baseline, workload, by)
         return Cell(f"{baseline}: {lacking.text}", lacking.detail, missing=True)
     return Cell("no change", missing=True)
 
 
-def _lacking(index: ReportIndex, tier: str, workload: str, metric: str) -> Cell:
+def _lacking(index: ReportIndex, tier: str, workload: str, by: ComparedFigure) -> Cell:
     """Why a tier has no value of a metric: its runs are lost, or were too short for a p99."""
     average = index.cell(tier, workload, LATENCY_AVG)
     # There were transactions, but fewer than the 1,000 that a p99 takes.
-    if metric == LATENCY_P99 and average is not None:
+    if by == ComparedFigure(LATENCY_P99) and average is not None:
         return Cell("no p99", "too few transactions", missing=True)
-    return Cell(index.absence(tier, workload, metric), missing=True)
+    return Cell(index.absence(tier, workload, by.metric), missing=True)

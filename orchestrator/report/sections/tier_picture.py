@@ -8,7 +8,8 @@ from orchestrator import units
 from orchestrator.analysis.answers.headline_figures import (
     LATENCY_NAMES,
     LATENCY_SLOW_DISK,
-    as_metric,
+    ComparedFigure,
+    compared_by,
 )
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
 from orchestrator.design import disk_matrix
@@ -30,8 +31,8 @@ from orchestrator.report.sections.tier_rows import (
 
 # Cells hold seconds, and a latency is read in milliseconds: hence the factor.
 _LATENCIES = {
-    metric: Measure(metric, "tiers", name, "ms", 1e3)
-    for metric, name in LATENCY_NAMES.items()
+    by: Measure(by.metric, "tiers", name, "ms", 1e3, by.scope)
+    for by, name in LATENCY_NAMES.items()
 }
 
 
@@ -108,18 +109,19 @@ def _decision(index: ReportIndex, workload: str) -> Decision | None:
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     """What decided: a latency where the criterion is one, else the rate."""
     by = decision.decided_by
-    if by is not None and as_metric(by) in _LATENCIES:
-        return _LATENCIES[as_metric(by)]
+    if by is not None and compared_by(by) in _LATENCIES:
+        return _LATENCIES[compared_by(by)]
     return drawn_rate(index.throughput_metric(load.name))
 
 
 def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
     """`NOPM`, `transactions/s`, `New-Order p99 latency, ms`."""
     # A rate's unit names it already: `NOPM, NOPM` would say it twice.
-    if measure.metric not in _LATENCIES:
+    by = ComparedFigure(measure.metric, measure.scope)
+    if by not in _LATENCIES:
         return measure.unit
     title = measure.title
-    is_of_all = measure.metric == LATENCY_SLOW_DISK
+    is_of_all = by == LATENCY_SLOW_DISK
     if index.latency_scope(load.name) == NEW_ORDER and not is_of_all:
         title = f"New-Order {title}"
     return f"{title}, {measure.unit}"
@@ -131,7 +133,7 @@ def _rows(
     """The rows of the chart from cheap to dear, as the decision offers the tiers."""
     # A tier without figures has no dot, because zero would be read as measured.
     for offer in decision.offers:
-        cell = index.cell(offer.tier, load.name, measure.metric)
+        cell = index.cell(offer.tier, load.name, measure.metric, measure.scope)
         if cell is not None:
             yield _row(offer, cell, measure)
 
@@ -152,7 +154,7 @@ def _within_margin(
         values.append(row["value"])
     margin_pct = _margin_pct(index, measure)
     words = f"Shaded: within {units.format_quantity(margin_pct, '%')} of the best."
-    if measure.metric in _LATENCIES:
+    if ComparedFigure(measure.metric, measure.scope) in _LATENCIES:
         # The best latency is the lowest, so the margin reaches upwards.
         best = min(values)
         return {"from": best, "to": best * (1 + margin_pct / 100), "words": words}
