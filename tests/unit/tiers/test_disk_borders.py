@@ -16,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tiers.common.emulated import server_limits
+from orchestrator.tiers.common.emulated.running_disks import plain
 from tests import ROOT
 from tests.disk_programs import SERVING, Turn, built
+from tests.tiers import a_tier
 
 SERVER = ROOT / "docker/disk/tierdisk"
 ROOM = 4096  # more than struct limits has
@@ -118,3 +122,31 @@ def test_a_wall_clock_that_is_set_back_holds_up_no_disk(
     reading.end_reading()
     start.join(timeout=20)
     assert not is_waiting
+
+
+@pytest.mark.parametrize("share_pct", [50.0, 1e-6, 1e-9, 1e-300])
+def test_a_disk_at_a_share_of_almost_nothing_is_not_without_limits(
+    disk: ctypes.CDLL, share_pct: float
+) -> None:
+    """Six decimals were sent: at 0.00000001 % its IOPS were 0, and 0 is no limit."""
+    slow = SlowDisk("node-1", "share", share_pct, 60.0)
+    tier = a_tier("premium", "Premium", "emulated", 1100, 125_000_000)
+    limits = server_limits.slow_limits(tier, slow)
+    assignments = [f"{name}={plain(value)}" for name, value in limits.items()]
+    assert not any(text.endswith("=0") for text in assignments)
+    disk.begin_disk(limits_of(disk, *assignments))
+    disk.begin_turn(READ, BLOCK_BYTES)
+    turn = disk.begin_turn(READ, BLOCK_BYTES)
+    assert turn.due_ns > turn.came_ns
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(4000, "4000"), (4000.0, "4000"), (833.3, "833.3"), (1e-9, "1e-09")],
+)
+def test_a_limit_is_sent_as_it_is(disk: ctypes.CDLL, value: float, text: str) -> None:
+    assert plain(value) == text
+    out = ctypes.create_string_buffer(ROOM)
+    limits = limits_of(disk, f"iops={plain(value)}")
+    disk.print_limits(limits, out, ctypes.c_size_t(ROOM))
+    assert json.loads(out.value)["iops"] == value

@@ -89,7 +89,7 @@ def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> Non
     for name, value in limits.items():
         if name not in running:
             raise GateError(f"the disk {container} does not say what {name} is now")
-        # They are sent with six decimals at most.
+        # They are told with 15 digits.
         if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):
             raise GateError(
                 f"the emulated disk enforces {name}={running[name]}, expected {value}"
@@ -97,10 +97,9 @@ def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> Non
 
 
 def plain(value: int | float) -> str:
-    """A number as the device reads it: no exponent, no trailing zeros."""
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    """A number as the device reads it: exactly this one, without `.0`."""
+    # With decimals cut off a limit of almost nothing would be 0, which is no limit.
+    return repr(value).removesuffix(".0")
 
 
 def _message(text: str) -> str:

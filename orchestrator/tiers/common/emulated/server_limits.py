@@ -164,8 +164,8 @@ def _times(
     for name in names:
         # 0 would take the limit away: the disk would be faster, not slower.
         if limits.get(name):
-            # They are sent with six decimals at most.
-            changed[name] = round(factor * limits[name], 6)
+            # A product has digits behind those that mean something: 110.00000000000001.
+            changed[name] = float(f"{factor * limits[name]:.12g}")
     return changed
 
 
