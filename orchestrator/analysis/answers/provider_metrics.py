@@ -4,7 +4,7 @@ Azure and AWS report when a limit of a disk or of its machine was reached (docs/
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from orchestrator import units
@@ -38,21 +38,26 @@ _INFERRED: tuple[BottleneckCause, ...] = (
 @dataclass(frozen=True)
 class ProviderMetrics:
     """profiles: whose cause they may tell. begin_s, end_s: of their runs, Unix. command: as a shell
-    takes it, with FILE for the answer of the provider, and DISK for a disk that is in it."""
+    takes it, with FILE for the answer of the provider, and DISK for a disk that is in it. to_name:
+    how many disks it has to name; the command has the first of them."""
 
     cloud: Cloud
     profiles: tuple[str, ...]
     begin_s: float
     end_s: float
     command: str
+    to_name: int
 
     def in_words(self) -> str:
         begin = units.format_moment(self.begin_s)
         end = units.format_moment(self.end_s)
+        others = ""
+        if self.to_name > 1:
+            others = f", with `--disk` for each of {self.to_name} disks"
         return (
             f"What limited {units.listed(self.profiles)} was inferred, or not found out. "
             f"{_CLOUDS[self.cloud]} reports of limits. Ask it for the disks' metrics from {begin} "
-            f"to {end} (docs/SOURCES.md), then `{self.command}`."
+            f"to {end} (docs/SOURCES.md), then `{self.command}`{others}."
         )
 
 
@@ -61,20 +66,29 @@ def of_campaign(asked: Asked) -> ProviderMetrics | None:
     # No provider has metrics of runs that nobody made.
     if any(doubt.kind in _NOT_MEASURED for doubt in asked.verdict.doubts):
         return None
-    untold: dict[str, None] = {}
-    for bottleneck in asked.verdict.bottlenecks:
-        if _is_untold(bottleneck):
-            untold[bottleneck.profile] = None
+    # Nobody compares two clouds in one campaign, and a command is of one.
+    for cloud, records in _by_cloud(asked).items():
+        return _asked_of(asked, cloud, records)
+    return None
+
+
+def _by_cloud(asked: Asked) -> dict[Cloud, list[Record]]:
+    """The runs of profiles of which nobody told what limited them, each with its cloud."""
     by_cloud: dict[Cloud, list[Record]] = {}
-    for profile in untold:
+    for profile in _untold(asked):
         for record in _on_real_disks(asked, profile):
             cloud = provider_names.cloud(record)
             if cloud is not None:
                 by_cloud.setdefault(cloud, []).append(record)
-    # Nobody compares two clouds in one campaign, and a command is of one.
-    for cloud, records in by_cloud.items():
-        return _asked_of(asked, cloud, records)
-    return None
+    return by_cloud
+
+
+def _untold(asked: Asked) -> Iterable[str]:
+    profiles: dict[str, None] = {}
+    for bottleneck in asked.verdict.bottlenecks:
+        if _is_untold(bottleneck):
+            profiles[bottleneck.profile] = None
+    return profiles
 
 
 def _is_untold(bottleneck: Bottleneck) -> bool:
@@ -95,22 +109,34 @@ def _on_real_disks(asked: Asked, profile: str) -> Iterator[Record]:
 
 
 def _asked_of(asked: Asked, cloud: Cloud, records: list[Record]) -> ProviderMetrics:
-    profiles: dict[str, None] = {}
+    first_runs: dict[str, Record] = {}
     begin_s = math.inf
     end_s = -math.inf
     for record in records:
-        profiles[record.run.profile] = None
+        first_runs.setdefault(record.run.profile, record)
         begin_s = min(begin_s, record.phases[0].start_s)
         end_s = max(end_s, record.phases[-1].end_s)
-    words = ["tierbench analyze", asked.campaign.name, "--disk-metrics FILE"]
-    words += _disks_to_name(asked, records[0])
+    to_name = _all_to_name(asked, first_runs.values())
     return ProviderMetrics(
         cloud=cloud,
-        profiles=tuple(profiles),
+        profiles=tuple(first_runs),
         begin_s=begin_s,
         end_s=end_s,
-        command=" ".join(words),
+        command=_command(asked, to_name[:1]),
+        to_name=len(to_name),
     )
+
+
+def _command(asked: Asked, options: Iterable[str]) -> str:
+    words = ["tierbench analyze", asked.campaign.name, "--disk-metrics FILE"]
+    return " ".join([*words, *options])
+
+
+def _all_to_name(asked: Asked, records: Iterable[Record]) -> list[str]:
+    options: list[str] = []
+    for record in records:
+        options += _disks_to_name(asked, record)
+    return options
 
 
 def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:

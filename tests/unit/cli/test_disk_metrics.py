@@ -590,7 +590,8 @@ def test_disks_that_nobody_has_recorded_are_to_be_named(tmp_path: Path) -> None:
         tmp_path / "results", "premium", "ultra", catalog_type="azure/premium-ssd"
     )
     assert analyzed(folder) in (EXIT_DONE, EXIT_INCONCLUSIVE)
-    assert "--disk premium/node-1=DISK" in " ".join(command_of(folder))
+    assert command_of(folder)[-2:] == ["--disk", "premium/node-1=DISK"]
+    assert "`, with `--disk` for each of 6 disks." in text_of(folder)
 
 
 def test_recorded_volumes_of_ebs_need_no_name(tmp_path: Path) -> None:
