@@ -525,7 +525,7 @@ def test_leaders_that_moved_while_it_was_measured() -> None:
 
 def test_tables_with_fewer_tablets_than_nodes() -> None:
     """As a cluster of 2025.2 has them by default, which others run."""
-    tables = {"order_line": 1, "stock": 1}
+    tables = {"order_line": 2, "stock": 1}
     doubt = the("few tablets", small(change=facts(few_tablets=tables)))
     assert doubt.text.startswith("order_line and stock: as few as 1 tablet of a table")
     assert doubt.effect == "limits"

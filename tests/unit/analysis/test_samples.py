@@ -68,12 +68,14 @@ def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
 
 @pytest.mark.parametrize("names", [["b", "a"], ["a", "b"]])
 @pytest.mark.parametrize("rows_of_parts", [[4], [1, 3]])
+@pytest.mark.parametrize("first_row", [0, 7])
 def test_tables_are_joined_in_order_with_categories_in_order(
-    names: list[str], rows_of_parts: list[int]
+    names: list[str], rows_of_parts: list[int], first_row: int
 ) -> None:
     nodes = pd.Categorical(["a", "b", "b", "a"], categories=names)
     table = pd.DataFrame(
-        {"node": nodes, "value": [4.0, 3.0, 2.0, 1.0]}, index=range(7, 11)
+        {"node": nodes, "value": [4.0, 3.0, 2.0, 1.0]},
+        index=range(first_row, first_row + 4),
     )
     parts: list[pd.DataFrame] = []
     begin = 0

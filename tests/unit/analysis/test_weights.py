@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -34,18 +34,21 @@ Weights = Mapping[str, float]
 
 
 def decided(
-    change: Change, weights: Weights, measure_s: float = 60.0
+    change: Change,
+    weights: Weights,
+    measure_s: float = 60.0,
+    loads: Sequence[str] = LOADS,
 ) -> ClusterDecision:
-    """Three tiers alike in both workloads but for the change; five repetitions."""
-    rates = {"point-select": 4300.0, "tpcc": 430.0}
+    """Three tiers alike in all workloads but for the change; five repetitions."""
+    rates = {"point-select": 4300.0, "insert": 600.0, "tpcc": 430.0}
     values = {
         (tier, load): [rates[load] * factor for factor in NOISE]
         for tier in TIERS
-        for load in LOADS
+        for load in loads
     }
     campaign = with_tail(
         build_campaign(
-            workloads=list(LOADS),
+            workloads=list(loads),
             repetitions=5,
             values=values,
             measure_s=measure_s,
@@ -142,6 +145,15 @@ def test_a_longer_average_in_little_of_the_work_is_weighed_with_the_rest() -> No
     """In a closed loop throughput stands for the average, whose figure is there."""
     cluster = decided(_new_orders_twice_as_long(), {"point-select": 95, "tpcc": 5})
     assert cluster.tier == "premium"  # 2 ** 0.05 is 3.5 % more
+
+
+def test_a_workload_without_a_weight_has_to_be_met_by_itself() -> None:
+    slow_in_tpcc = of("tpcc", times("nopm", 0.5), "premium")
+    loads = ("point-select", "insert", "tpcc")
+    weights = {"point-select": 1, "insert": 1}
+    cluster = decided(slow_in_tpcc, weights, loads=loads)
+    assert cluster.standings["premium"] == "not enough"
+    assert cluster.tier == "premium-v2"
 
 
 def test_a_criterion_that_no_weighted_workload_has_is_told() -> None:

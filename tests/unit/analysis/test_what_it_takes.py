@@ -110,8 +110,9 @@ def test_of_failures_that_some_runs_do_not_have_only_more_is_known() -> None:
         return decision_scenarios.failing(share_pct)(record)
 
     campaign = of({"premium": FAST}, change=change)
-    text = reason(with_slo(campaign, "failures < 1 %"))
-    assert "more repetitions are needed" in text
+    found, *_ = decision.decide_all(with_slo(campaign, "failures < 1 %"), ())[0]
+    assert "more repetitions are needed" in found.reason
+    assert found.repetitions_settle
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])

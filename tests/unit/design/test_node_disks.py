@@ -158,6 +158,14 @@ def test_keys_that_do_not_fit(row: str, keys: str, place: str, words: str) -> No
     assert words in mistakes(keys, row)[place]
 
 
+def test_only_who_names_disks_is_told_how_they_are_measured() -> None:
+    found = mistakes(f"disks: {EACH}, cloud: gcp", "iops: 9, throughput: 1MB/s")
+    assert found["tier.disks"].endswith(
+        "write `enforcement: mounted` to measure the disk there, or leave it out"
+    )
+    assert found["tier.cloud"].endswith("which does not use it: leave it out")
+
+
 def test_a_tier_without_disks_stays_as_it_is() -> None:
     tier = profile("path: /a").tier
     assert node_disks.of_nodes(tier, 3) is tier

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.tier import Limits, Tier, VmCap, as_written, tier_file
 from tests.campaigns import build_tier
+from tests.tiers import changed
 
 OF_FEW_TIERS = ("wal", "count", "shared", "in_memory", "read_latency_measured")
 
@@ -17,6 +18,8 @@ def test_a_plain_tier_has_none_of_what_few_have() -> None:
     content = tier_file.flat(asdict(build_tier("premium")))
     assert [key for key in OF_FEW_TIERS if key in content] == []
     assert content["iops"] == 1_100
+    mounted = changed(build_tier("premium"), enforcement="mounted")
+    assert tier_file.flat(asdict(mounted))["burst_time_scale"] == 1.0
     # An emulated disk has nothing that could be allowed.
     assert content["allow_root_disk"] is False
     assert content["allow_retained_volumes"] is False

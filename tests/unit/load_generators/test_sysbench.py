@@ -459,6 +459,7 @@ def test_what_was_due_and_has_not_ended_ranks_as_at_least_so_long(
     assert found["latency_p95_s"] == pytest.approx(0.020)
     assert found["latency_max_s"] == pytest.approx(0.939)
     assert found["transactions"] == 5_936 + 1  # that ended in the window
+    assert found["offered_per_s"] == pytest.approx(100)  # with what never began
     served_s = 5_936 * 0.02 + 119 * 0.001
     hung_s, waited_s = (
         sum(first - 0.01 * k for k in range(n))

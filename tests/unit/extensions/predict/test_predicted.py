@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import truediv
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from orchestrator.analysis.predictions import Estimate, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
+from orchestrator.extensions.predict import first_answer
 from orchestrator.extensions.predict import section as predicted_section
 from orchestrator.extensions.predict.page import document
 from orchestrator.extensions.predict.stored import without_slo
@@ -32,6 +36,21 @@ def a_prediction(
     figures = {"throughput_per_s": Estimate(per_s, 0.8 * per_s, 1.2 * per_s)}
     known = Prediction(tier, False, "iops_cap", figures, cost, "USD", run=RUN)
     return replace(known, **more)  # type: ignore[arg-type]
+
+
+def test_a_dearer_disk_is_worth_its_price_if_it_is_faster_by_more_than_the_margin() -> (
+    None
+):
+    cell: Any = SimpleNamespace(
+        speed="throughput_per_s", margin_pct=5.0, times_as_fast=truediv
+    )
+    offered = [
+        a_prediction("a", 100.0, 10.0),
+        a_prediction("b", 105.0, 20.0),
+        a_prediction("c", 106.0, 30.0),
+    ]
+    kept = first_answer.worth_the_price(cell, offered)
+    assert [prediction.tier for prediction in kept] == ["a", "c"]
 
 
 EVERY = (
