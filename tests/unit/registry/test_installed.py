@@ -6,6 +6,7 @@ folder or nowhere.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -135,3 +136,14 @@ def test_a_database_is_written_rows_on_any_number_of_engines_unless_it_says_othe
             one_engine.append(name)
     assert files == ["hdfs", "store"]
     assert one_engine == ["hdfs"]
+
+
+@pytest.mark.parametrize(
+    ("module", "place"), [("this:s", "this.py"), ("email.mime.base:MIMEBase", "email")]
+)
+def test_the_code_of_an_extension_is_its_package_or_the_file_of_its_module(
+    module: str, place: str
+) -> None:
+    found = replace(brought_by("mariadb", MARIADB), module=module)
+    assert [folder.name for folder in found.code] == [place]
+    assert all(folder.exists() for folder in found.code)
