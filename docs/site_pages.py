@@ -6,6 +6,7 @@ read the files follow them; on the site all pages lie in one folder.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -32,6 +33,14 @@ def on_page_markdown(
     markdown: str, *, page: Page, config: MkDocsConfig, files: Files
 ) -> str:
     """Links from `docs/` to a page of the root lead to its place on the site."""
+    return linked_on_site(markdown, page.file.src_uri)
+
+
+def linked_on_site(markdown: str, place: str) -> str:
+    """The text of the page at `place` below `docs/`, with links to pages of the root as the site
+    has these: `../../README.md#a` of `recipes/laptop.md` is `../index.md#a` there."""
+    up_to_docs = "../" * place.count("/")
     for source, target in PAGES.items():
-        markdown = markdown.replace(f"](../{source})", f"]({target})")
+        link = re.escape(f"](../{up_to_docs}{source}")
+        markdown = re.sub(rf"{link}(?=[#)])", f"]({up_to_docs}{target}", markdown)
     return markdown

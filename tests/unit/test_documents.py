@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -159,6 +162,31 @@ def test_the_site_has_every_page() -> None:
     pages = {file.relative_to(docs).as_posix() for file in docs.rglob("*.md")}
     of_the_root = {"index.md", "CHANGELOG.md", "CONTRIBUTING.md"}
     assert set(shown) == pages | of_the_root and len(shown) == len(set(shown))
+
+
+def test_links_to_pages_of_the_root_lead_to_them_on_the_site(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only links without a heading, from the top of `docs/`, were turned into the site's."""
+    # mkdocs is in an environment of its own; what is called here needs nothing of it.
+    names = {"MkDocsConfig": object, "File": object, "Files": object, "Page": object}
+    for module in ("config.defaults", "structure.files", "structure.pages"):
+        stand_in = SimpleNamespace(**names)
+        monkeypatch.setitem(sys.modules, f"mkdocs.{module}", stand_in)
+    docs = ROOT / "docs"
+    site_pages = runpy.run_path(str(docs / "site_pages.py"))
+    linked_on_site = site_pages["linked_on_site"]
+    assert linked_on_site("[a](../README.md) [b](../README.md#c)", "TIERS.md") == (
+        "[a](index.md) [b](index.md#c)"
+    )
+    left: list[str] = []
+    for file in docs.rglob("*.md"):
+        place = file.relative_to(docs).as_posix()
+        text = linked_on_site(file.read_text(), place)
+        left += re.findall(r"\]\((?:\.\./)+(?:README|CHANGELOG|CONTRIBUTING)\.md", text)
+        if place == "recipes/laptop.md":
+            assert "](../index.md#begin-where-you-are)" in text
+    assert left == []
 
 
 # ------------------------------------------------------------------ the map
