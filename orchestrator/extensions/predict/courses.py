@@ -24,12 +24,14 @@ FULL = 0.9  # a resource that is used more limits
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation came to. latencies_s: each transaction's. sync_s: the mean of the log's."""
+    """What a simulation came to. latencies_s: each transaction's. sync_s, read_s: the mean of the
+    log's syncs, and of reads; 0 if there was none."""
 
     throughput_per_s: float
     latencies_s: np.ndarray
     limit: BottleneckCause
     sync_s: float = 0.0
+    read_s: float = 0.0
 
 
 class AskedOfDisks(NamedTuple):
@@ -51,6 +53,7 @@ class Course:
     throughput_per_s: float
     latencies_s: np.ndarray
     sync_s: float
+    read_s: float
     end_s: float
     lapse: float
     cores_used: Mapping[BottleneckCause, float]
@@ -79,7 +82,9 @@ class Course:
         limit, share = max(used.items(), key=itemgetter(1))
         if share < FULL:
             limit = "latency_bound"
-        return Simulated(self.throughput_per_s, self.latencies_s, limit, self.sync_s)
+        return Simulated(
+            self.throughput_per_s, self.latencies_s, limit, self.sync_s, self.read_s
+        )
 
     def _machine_used(self, disk: SimulatedDisk, together: Limits) -> float:
         """The most that a machine's limits were used, by the disks of data and of log together."""

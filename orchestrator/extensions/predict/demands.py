@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from orchestrator.extensions.predict.counted_load import (
     is_log_apart,
     log_use,
 )
+from orchestrator.extensions.predict.courses import Simulated
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulated_system import Stage, System
@@ -44,6 +44,7 @@ QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no
 # Pages in a round of PostgreSQL's background writer (bgwriter_lru_maxpages).
 ROUND_PAGES = 100.0
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
+LEAST_READS = 100  # of fewer the mean tells nothing
 _ROUNDS = 5  # rounds in which the delay is found
 # Share of the time: nearer to all of it the wait would grow without bound.
 _MOST_LOCKED = 0.9
@@ -66,22 +67,24 @@ def model(
     stage = varied_workloads.stage_left_out(run.record.workload)
     if stage:
         raise _lacks_a_stage(run.record.run.slug, stage)
-    probes = _probes(run, quiet, cpus)
     disk = disk_of(run.record.profile.tier, run.record.gate)
-    systems = [_system(probe, disk, cpus) for probe in probes]
-    last = systems[-1]
-    # The probe that says less is believed.
-    transaction_delays_s = []
-    sync_delays_s = []
-    for probe, system in zip(probes, systems, strict=True):
-        delays = _delays(probe.record, _queueing_as(last, system), disk)
-        transaction_delays_s.append(delays.transaction_s)
-        sync_delays_s.append(delays.sync_s)
-    undelayed = _queueing_as(last, _system(run, disk, cpus))
-    delayed = replace(
-        undelayed, delay_s=min(transaction_delays_s), sync_s=min(sync_delays_s)
-    )
-    return delayed, disk
+    probes = _probes(run, quiet, cpus)
+    last = _system(asked_for(probes[-1], cpus), disk)
+    measured = _queueing_as(last, _system(asked_for(run, cpus), disk))
+    measured = replace(measured, delay_s=math.inf, sync_s=math.inf)
+    for probe in probes:
+        asked = asked_for(probe, cpus)
+        system = _queueing_as(last, _system(asked, disk))
+        delayed = _with_delays(asked, system, disk)
+        measured = replace(
+            measured,
+            # The probe that says less is believed.
+            delay_s=min(measured.delay_s, delayed.delay_s),
+            sync_s=min(measured.sync_s, delayed.sync_s),
+            # That of the last one stays: of a quiet run little stands before a read.
+            read_ahead=delayed.read_ahead,
+        )
+    return measured, disk
 
 
 def _queueing_as(probed: System, system: System) -> System:
@@ -162,39 +165,58 @@ def time_at_caps(values: Evidence, tier: Tier) -> float:
     return most
 
 
-class _Delays(NamedTuple):
-    """How much longer a transaction and a sync of the log take than what is simulated of them."""
-
-    transaction_s: float
-    sync_s: float
-
-
-def _delays(record: Record, system: System, disk: SimulatedDisk) -> _Delays:
-    """What is left of measured times, found in rounds."""
-    rate = value_of(record, "throughput_per_s") or 0.0
+def _with_delays(asked: CountedLoad, system: System, disk: SimulatedDisk) -> System:
+    """The system with what is left of measured times: of a transaction, a sync and a read."""
+    record = asked.record
     latency_s = value_of(record, "latency_avg_s") or 0.0
     measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     # Where the CPU is busy sessions queue for it, which is not told apart from a delay.
-    is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
-    # The delay is found in rounds, because a transaction's wait depends on how long others take.
+    is_busy = asked.rate_per_s * system.node_s >= BUSY * system.nodes * system.node_cpus
+    # It is found in rounds, because a transaction's wait depends on how long others take.
     for _ in range(_ROUNDS):
         simulated = simulate(system, disk)
+        simulated_s = float(simulated.latencies_s.mean())
+        longer_s = (latency_s - simulated_s) / (1 + system.waiting)
+        left_s = system.delay_s + longer_s
+        read_ahead = _read_ahead(asked, system, disk, simulated, left_s)
+        # What is of its reads is no delay.
+        more_ahead = read_ahead - system.read_ahead
+        reads_s = system.stages[-1].reads * more_ahead / _iops(disk)
         delay_s = 0.0
         if not is_busy:
-            simulated_s = float(simulated.latencies_s.mean())
-            longer_s = (latency_s - simulated_s) / (1 + system.waiting)
-            delay_s = max(0.0, system.delay_s + longer_s)
+            delay_s = max(0.0, left_s - reads_s)
         sync_s = max(0.0, system.sync_s + measured_sync_s - simulated.sync_s)
-        system = replace(system, delay_s=delay_s, sync_s=sync_s)
-    return _Delays(system.delay_s, system.sync_s)
+        system = replace(system, delay_s=delay_s, sync_s=sync_s, read_ahead=read_ahead)
+    return system
+
+
+def _read_ahead(
+    asked: CountedLoad,
+    system: System,
+    disk: SimulatedDisk,
+    simulated: Simulated,
+    left_s: float,
+) -> float:
+    """I/Os behind which a read waits, by how much longer it took than in this simulation.
+
+    left_s: how much longer the whole transaction took.
+    """
+    totals = asked.totals
+    reads = system.stages[-1].reads
+    iops = _iops(disk)
+    if iops == math.inf or not reads or totals.reads < LEAST_READS:
+        return 0.0
+    longer_s = totals.read_s / totals.reads - simulated.read_s
+    # Some reads are made ahead, and no transaction waits for the whole of them.
+    longer_s = min(longer_s, left_s / reads)
+    return min(max(0.0, system.read_ahead + longer_s * iops), QUEUE)
 
 
 # ------------------------------------------------------------------ a run as a system
 
 
-def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
+def _system(asked: CountedLoad, disk: SimulatedDisk) -> System:
     """Cluster and load of a run, with the demands of its transactions."""
-    asked = asked_for(run, cpus)
     record = asked.record
     totals = asked.totals
     database = asked.database

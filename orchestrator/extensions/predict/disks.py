@@ -161,7 +161,6 @@ class DiskCaps:
         by_ios, by_bytes = disk.rates()
         self._of_ios = _peak_and_base(by_ios, lapse)
         self._of_bytes = _peak_and_base(by_bytes, lapse)
-        self.rate = self._of_ios[0].rate
 
     def admit(self, now: float, size: float) -> float:
         """When an I/O of this size that is asked for now gets through the buckets."""

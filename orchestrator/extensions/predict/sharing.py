@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.extensions.predict.courses import Course, Simulated
-from orchestrator.extensions.predict.disks import DiskCaps, SimulatedDisk
+from orchestrator.extensions.predict.disks import SimulatedDisk
 from orchestrator.extensions.predict.simulated_system import (
     System,
-    ahead_s,
+    WaitsBehind,
     events_per_s,
+    waits_behind,
 )
 from orchestrator.extensions.predict.simulation import Simulation
 from orchestrator.tier import Limits, Quantiles
@@ -32,8 +33,7 @@ class _Conditions(NamedTuple):
     """What decides the course of a simulation, beside how much its disks let through.
 
     log_write: of the log's own disk, None without one. together: what a machine lets through to
-    both disks, of which nothing is shared. behind_s: for how long a session's own write of a page
-    waits for those of others.
+    both disks, of which nothing is shared. behind: for how long I/Os wait for those of others.
     """
 
     system: System
@@ -43,7 +43,7 @@ class _Conditions(NamedTuple):
     together: Limits | None
     seed: int
     end_s: float
-    behind_s: float
+    behind: WaitsBehind
 
 
 class Simulations:
@@ -59,7 +59,6 @@ class Simulations:
     def simulate(self, system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
         """The simulation, as from the function of this name."""
         end_s = self._events / events_per_s(system, disk)
-        behind_s = ahead_s(system, DiskCaps(disk, 1.0))
         log_write = None
         if disk.log is not None:
             log_write = disk.log.write
@@ -71,7 +70,7 @@ class Simulations:
             together=disk.together,
             seed=seed,
             end_s=end_s,
-            behind_s=behind_s,
+            behind=waits_behind(system, disk),
         )
         courses = self.courses.setdefault(conditions, [])
         # Many disks of a catalog differ only by caps that the load does not reach.

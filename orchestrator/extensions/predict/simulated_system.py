@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator.design.latency_quantiles import mean_s
-from orchestrator.extensions.predict.disks import DiskCaps, SimulatedDisk
+from orchestrator.extensions.predict.disks import SimulatedDisk
 
 SLICES = 4  # parts in which a transaction uses CPU and reads
 _LEAST = 1e-9  # stands for no demand, so that it can be divided by
@@ -41,6 +41,7 @@ class System:
     write_bytes: float = 8192.0
     batch: float = 1.0  # pages that are written at once
     ahead: float = 0.0  # I/Os behind which a session's own write of a page waits
+    read_ahead: float = 0.0  # I/Os behind which a read waits, beyond those simulated
     # Pages that a node's background writer takes in a round; 0: nothing is known of one.
     round_pages: float = 0.0
     commits: bool = True  # whether a transaction waits for the log
@@ -89,6 +90,17 @@ def _alone_s(system: System, disk: SimulatedDisk) -> float:
     return alone_s
 
 
-def ahead_s(system: System, caps: DiskCaps) -> float:
-    """For how long a session's own write of a page waits for those of others."""
-    return system.ahead / caps.rate
+class WaitsBehind(NamedTuple):
+    """For how long reads, and a session's own writes of pages, wait for I/Os of others that are not
+    simulated: a disk that lets more through is done with them sooner."""
+
+    read_s: float
+    write_s: float
+
+
+def waits_behind(system: System, disk: SimulatedDisk) -> WaitsBehind:
+    """What the I/Os ahead come to on this disk."""
+    by_iops = next(disk.rates())
+    return WaitsBehind(
+        read_s=system.read_ahead / by_iops.peak, write_s=system.ahead / by_iops.peak
+    )

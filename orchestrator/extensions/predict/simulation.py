@@ -30,7 +30,7 @@ from orchestrator.extensions.predict.simulated_system import (
     SLICES,
     Stage,
     System,
-    ahead_s,
+    waits_behind,
 )
 from orchestrator.facts import BottleneckCause
 
@@ -89,6 +89,8 @@ class Simulation:
         # Results of the simulation.
         self._ended = list[float]()
         self._synced_s = list[float]()
+        self._read_s = list[float]()
+        self._behind = waits_behind(system, disk)
 
     def course(self) -> Course:
         """Runs it to its end; what ends while it warms up does not count."""
@@ -104,6 +106,7 @@ class Simulation:
             throughput_per_s=len(self._ended) / (self._end_s - warm_s),
             latencies_s=np.array(self._ended),
             sync_s=fmean(self._synced_s or [0.0]),
+            read_s=fmean(self._read_s or [0.0]),
             end_s=self._end_s,
             lapse=self._lapse,
             cores_used=self._cores_used(),
@@ -201,7 +204,10 @@ class Simulation:
             # Each read waits for the one before, for the disk's buckets, and then for its own
             # latency.
             for _ in range(self._reads_due(reads)):
-                yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
+                through_s = disk.admit(self._now, system.read_bytes)
+                until_s = through_s + next(disk.reads) + self._behind.read_s
+                self._read_s.append(until_s - self._now)
+                yield until_s
 
     def _used_s(self, cores: RateBucket, need_s: float) -> float:
         """When CPU time asked for now has been used, on cores of a machine that others share."""
@@ -231,11 +237,10 @@ class Simulation:
         # changed itself.
         left = self._dirty[node] - 2 * system.round_pages
         pages = max(0, int(min(left, writes + 1)))
-        behind_s = ahead_s(system, disk.caps)
         self._dirty[node] -= pages
         for _ in range(pages):
             starts_s = disk.admit(self._now, system.write_bytes)
-            yield starts_s + next(disk.writes) + behind_s
+            yield starts_s + next(disk.writes) + self._behind.write_s
 
     def _write_batch(self, node: int) -> None:
         """All whole pages at once, for which nothing waits."""

@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.analysis.metric_values import whole
 from orchestrator.analysis.results import Results, RunData, finished
+from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.design import latency_quantiles
@@ -78,6 +79,13 @@ COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
         (system(2.0, read_bytes=1e6), disk(bytes_per_s=10**8), 50, "bandwidth_cap"),
         # 10 reads of 2 ms, 1.1 ms of CPU, one after the other
         (system(10.0, sessions=1), disk(), 1 / 0.0211, "latency_bound"),
+        # Each read is behind two I/Os of others, for which the disk takes 2 ms.
+        (
+            system(10.0, read_ahead=2.0, sessions=1),
+            disk(1000),
+            1 / 0.0411,
+            "latency_bound",
+        ),
         (system(delay_s=0.1, node_s=0.0), disk(), 16 / 0.1001, "latency_bound"),
         # It waits for others half as long as it takes without.
         (
@@ -348,6 +356,7 @@ CATALOG = (
 )
 LOADS = {
     "reads": system(3.0, delay_s=0.004),
+    "reads behind others": system(3.0, read_ahead=2.0, delay_s=0.004),
     "commits": system(
         1.0, 2.0, commits=True, log_bytes=900.0, nodes=3, disks=3, copies=3
     ),
@@ -371,6 +380,7 @@ def test_disks_that_share_a_simulation_are_as_if_each_had_its_own(load: str) -> 
         assert np.array_equal(shared.latencies_s, alone.latencies_s)
         assert shared.throughput_per_s == alone.throughput_per_s
         assert shared.sync_s == alone.sync_s
+        assert shared.read_s == alone.read_s
         assert shared.limit == alone.limit
 
 
@@ -496,6 +506,76 @@ def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
     assert (plain.round_pages, asked.round_pages) == (0, 100), (
         "only PostgreSQL says what is waited"
     )
+
+
+def with_counter(run: RunData, name: str, times: float) -> RunData:
+    """The run, with so many times as much of a counter."""
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for table in run.sampled.parts():
+            is_other = table["metric"] != name
+            yield table.assign(
+                value=table["value"].where(is_other, times * table["value"])
+            )
+
+    return replace(run, sampled=Samples(parts))
+
+
+def with_reads(run: RunData, times: float) -> RunData:
+    """The run, with reads that took so many times as long."""
+    return with_counter(run, counter_names.READ_SECONDS, times)
+
+
+def test_reads_that_took_longer_than_simulated_wait_behind_others() -> None:
+    """They wait the longer the fewer I/Os a disk lets through, which a delay would not."""
+    run = run_of(campaign(), "ultra")
+    read_s = SHAPES["ultra", "tpcc"].await_s
+    asked, fast = model(run, None, None)
+    without = simulate(replace(asked, read_ahead=0.0), fast)
+    longer_s = read_s - without.read_s
+    assert longer_s > 1e-4
+    assert asked.read_ahead == pytest.approx(10_000 * longer_s, rel=0.1)
+    again = simulate(asked, fast)
+    assert again.read_s == pytest.approx(read_s, rel=0.02)
+    slow = replace(fast, limits=replace(fast.limits, iops=5000))
+    slower_s = simulate(asked, slow).read_s - again.read_s
+    assert slower_s == pytest.approx(longer_s, rel=0.1), "twice as long behind them"
+
+
+def test_reads_that_waited_for_nothing_else_are_as_simulated() -> None:
+    asked, own = model(with_reads(run_of(campaign(), "ultra"), 0.5), None, None)
+    assert asked.read_ahead == 0
+    assert simulate(asked, own).read_s == pytest.approx(0.0005, rel=0.02)
+
+
+def test_no_transaction_waits_longer_for_reads_than_it_took() -> None:
+    """A read that is made ahead of its use takes time of the disk, and not of a transaction."""
+    run = run_of(campaign(), "ultra")
+    took_s = whole([run], ("latency_avg_s", "all"))[0]
+    asked, own = model(with_reads(run, 100.0), None, None)
+    assert asked.delay_s == pytest.approx(0.0, abs=0.02 * took_s)
+    assert simulate(asked, own).latencies_s.mean() == pytest.approx(took_s, rel=0.05)
+
+
+def test_a_few_reads_tell_nothing() -> None:
+    """Of seven reads one may have waited for anything."""
+    run = with_reads(run_of(campaign(), "ultra"), 2.0)
+    asked, _ = model(run, None, None)
+    assert asked.read_ahead > 0
+    asked, _ = model(with_counter(run, counter_names.READS, 1e-4), None, None)
+    assert asked.read_ahead == 0
+
+
+def test_a_disk_without_a_cap_has_nothing_ahead_and_all_of_the_delay() -> None:
+    """Reads that took longer are a part of the delay there, which is not lost."""
+    run = run_of(campaign(), "ultra")
+    took_s = whole([run], ("latency_avg_s", "all"))[0]
+    tier = run.record.profile.tier
+    profile = replace(run.record.profile, tier=replace(tier, limits=Limits()))
+    run = replace(run, record=replace(run.record, profile=profile))
+    asked, own = model(with_reads(run, 2.0), None, None)
+    assert asked.read_ahead == 0
+    assert simulate(asked, own).latencies_s.mean() == pytest.approx(took_s, rel=0.05)
 
 
 def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
