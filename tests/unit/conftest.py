@@ -1,25 +1,50 @@
-"""What unit tests share: charts are drawn for those alone that look at drawings."""
+"""What unit tests share: charts are drawn for those alone that look at drawings, and the code that
+draws them in a page is made by one of the processes that test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from html import escape
+from pathlib import Path
 
 import pytest
 
 from orchestrator.report.charts import vega_library
 
+_code = vega_library.code
+
 
 @pytest.fixture(autouse=True, scope="module")
-def drawings_are_their_data(request: pytest.FixtureRequest) -> Iterator[None]:
+def short_drawings(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """Drawing took a quarter of the CPU time of tests that write a report.
 
     The mark `draws` is of a whole module, because a campaign may be written once for all of it.
     """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # of all processes of these tests, and of no others
+    stand_ins: dict[str, Callable[..., str]] = {"code": partial(_kept_code, folder)}
+    if request.node.get_closest_marker("draws") is None:
+        stand_ins["drawn"] = _undrawn
     with pytest.MonkeyPatch.context() as patch:
-        if request.node.get_closest_marker("draws") is None:
-            patch.setattr(vega_library, "drawn", _undrawn)
+        for name, stand_in in stand_ins.items():
+            patch.setattr(vega_library, name, stand_in)
         yield
+
+
+@cache
+def _kept_code(folder: Path) -> str:
+    """Vega's code from a file in this folder, which the first that needs it writes."""
+    file = folder / "vega.js"
+    if not file.is_file():
+        new = folder / f"vega.{os.getpid()}"
+        new.write_text(_code(), encoding="utf-8")
+        new.replace(file)
+    return file.read_text(encoding="utf-8")
 
 
 def _undrawn(spec: str) -> str:
