@@ -47,8 +47,8 @@ static struct account account_now(void)
     struct account account = {0, 0};
     lock_disk();
     for (int i = 0; i < DIRECTIONS; i++) {
-        account.waited_ns += disk.counters[i].waited_ns;
-        account.took_ns += disk.counters[i].took_ns;
+        account.waited_ns = add_ns(account.waited_ns, disk.counters[i].waited_ns);
+        account.took_ns = add_ns(account.took_ns, disk.counters[i].took_ns);
     }
     unlock_disk();
     return account;

@@ -25,6 +25,13 @@ static inline int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* A sum of durations, which stays at the largest number there is. */
+static inline int64_t add_ns(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* A duration of 0 or more as whole nanoseconds, rounded down; at most LONGEST_NS. */
 static inline int64_t whole_ns(double duration_ns)
 {

@@ -127,7 +127,7 @@ struct turn begin_turn(enum direction direction, size_t bytes)
     struct counters *counters = &disk.counters[direction];
     counters->ops++;
     counters->bytes += bytes;
-    counters->waited_ns += start_ns - turn.came_ns;
+    counters->waited_ns = add_ns(counters->waited_ns, start_ns - turn.came_ns);
     unlock_disk();
     return turn;
 }

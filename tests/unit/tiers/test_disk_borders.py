@@ -70,6 +70,23 @@ def test_a_rate_of_almost_nothing_is_still_a_limit(
         assert turn.due_ns - turn.came_ns > YEAR_NS
 
 
+def test_what_requests_have_waited_never_falls(
+    disk: ctypes.CDLL, tmp_path: Path
+) -> None:
+    """The sum of waits passed 2^63 ns with the fifth request, and was below zero from then on."""
+    place = str(tmp_path / "control").encode()
+    disk.begin_disk(limits_of(disk, "iops=1e-10"))
+    disk.answer_questions(place)
+    waited_s: list[float] = []
+    for _ in range(8):
+        disk.begin_turn(READ, BLOCK_BYTES)
+        text = ctypes.create_string_buffer(b"stats", ROOM)
+        assert disk.ask_disk(place, text, ctypes.c_size_t(ROOM))
+        waited_s.append(json.loads(text.value)["read"]["waited_s"])
+    assert waited_s == sorted(waited_s)
+    assert waited_s[-1] > YEAR_NS / 1e9
+
+
 @pytest.mark.parametrize("text", ["read_latency_us=1e17", "read_latency_us=1e300"])
 def test_a_latency_without_end_is_not_none(disk: ctypes.CDLL, text: str) -> None:
     disk.begin_disk(limits_of(disk, text))
