@@ -251,7 +251,7 @@ def a_cache(tmp_path: Path) -> Iterator[None]:
     CACHE.pop()
 
 
-def world(progress: Any = None) -> World:
+def existing_world(progress: Any = None) -> World:
     return replace(fake_world(), progress=progress or QuietProgress(), cache=CACHE[-1])
 
 
@@ -265,12 +265,14 @@ def running(
     server: Server, spec: ClusterSpec, progress: Any = None
 ) -> Iterator[Cluster]:
     network = Network("net", ())
-    with database(server).running(spec, (), network, world(progress)) as cluster:
+    with database(server).running(
+        spec, (), network, existing_world(progress)
+    ) as cluster:
         yield cluster
 
 
 def mistakes_of(server: Server, spec: ClusterSpec) -> dict[str, str]:
     """What it is refused for: place → text."""
     with pytest.raises(UsageError) as raised:
-        database(server).check(spec, world())
+        database(server).check(spec, existing_world())
     return {mistake.where: mistake.what for mistake in raised.value.mistakes}

@@ -171,7 +171,7 @@ _STAND_IN = Note(
 )
 
 
-def campaign(*, frames: bool = True) -> Results:
+def reported_campaign(*, frames: bool = True) -> Results:
     return build_campaign(
         repetitions=2,
         nodes=1,

@@ -168,7 +168,9 @@ PROGRAMS = {
 }
 
 
-def campaign(app: CampaignApp, results: str, workload: str, seconds: float) -> RunData:
+def measured_run(
+    app: CampaignApp, results: str, workload: str, seconds: float
+) -> RunData:
     words = ["run", "--profile", "ultra", "--workload", workload, "--scale", "smoke"]
     words += ["--db", "postgresql", "--nodes", str(NODES), "--results", results]
     if code := command_line.exit_code([*words, "--set", f"measure={seconds:g}s"], app):
@@ -210,7 +212,7 @@ def others_beside_a_load(
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
-    campaign(app, results, workload, 2 * BESIDE_S * len(PROGRAMS) + 15)
+    measured_run(app, results, workload, 2 * BESIDE_S * len(PROGRAMS) + 15)
     thread.join(timeout=60)
     return found
 
@@ -225,7 +227,7 @@ def main() -> int:
     used, app = Used(switch, [], threading.Event()), switched_app(switch)
     threading.Thread(target=used.watch, daemon=True).start()
     with tempfile.TemporaryDirectory() as results:
-        run = campaign(app, results, asked.workload, asked.seconds)
+        run = measured_run(app, results, asked.workload, asked.seconds)
         used.over.set()
         others = others_beside_a_load(app, results, asked.workload)
     measure = run.record.phase("measure")

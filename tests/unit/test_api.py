@@ -39,8 +39,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def campaign(results: Path) -> Campaign:
+@pytest.fixture(name="campaign", scope="module")
+def read_campaign(results: Path) -> Campaign:
     return open_campaign("latest", results)
 
 

@@ -28,8 +28,8 @@ Ran = tuple[subprocess.CompletedProcess[str], list[str]]
 Run = Callable[[str], Ran]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
+@pytest.fixture(name="run")
+def ci_run(tmp_path: Path) -> Run:
     """Runs `.ci/run` where the named targets of make fail; its output, and the targets made."""
     (tmp_path / "make").write_text(MAKE)
     (tmp_path / "make").chmod(0o755)

@@ -57,7 +57,7 @@ V2 = DisksToBuy(
 def several() -> Answer:
     """Of three workloads, of which one has no answer, and 3 of 18 runs are lost."""
     return campaign_answer(
-        report_verdicts.campaign(frames=False), report_verdicts.verdict()
+        report_verdicts.reported_campaign(frames=False), report_verdicts.verdict()
     )
 
 

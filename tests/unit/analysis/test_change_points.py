@@ -88,7 +88,7 @@ def test_without_a_change_one_is_seldom_found(heavy_tails: bool) -> None:
 # ------------------------------------------------------------------ of campaigns
 
 
-def campaign(day: int, rate: float, hostname: str = "example") -> Results:
+def campaign_of_day(day: int, rate: float, hostname: str = "example") -> Results:
     """Two runs a little apart, whose mean is `rate`."""
     host = {**HOST, "hostname": hostname}
     rates = (rate * 0.999, rate * 1.001)
@@ -97,7 +97,7 @@ def campaign(day: int, rate: float, hostname: str = "example") -> Results:
 
 def over(rates: Sequence[float]) -> list[Results]:
     """A campaign a day; the newest first, as a list of them is."""
-    return [campaign(day, rate) for day, rate in enumerate(rates)][::-1]
+    return [campaign_of_day(day, rate) for day, rate in enumerate(rates)][::-1]
 
 
 def of(campaigns: Sequence[Results], across: Collection[str] = ()) -> Trend:
@@ -143,7 +143,7 @@ def test_one_campaign_off_its_level_is_open_and_not_worse() -> None:
 
 
 def test_campaigns_unlike_the_newest_are_left_out_and_named() -> None:
-    every = [*over(RATES), campaign(-3, 50.0, hostname="other")]
+    every = [*over(RATES), campaign_of_day(-3, 50.0, hostname="other")]
     found = of(every)
     (left,) = found.left_out
     assert (left.campaign, left.reason) == (
@@ -165,7 +165,7 @@ def test_a_copy_of_a_campaign_is_no_further_day() -> None:
 
 
 def test_a_newest_campaign_that_is_not_sound_itself_is_open() -> None:
-    newest = campaign(20, 100.0)
+    newest = campaign_of_day(20, 100.0)
     slow = newest.runs[0]
     workload = replace(slow.record.workload, threads=1)
     mixed = replace(slow, record=replace(slow.record, workload=workload))

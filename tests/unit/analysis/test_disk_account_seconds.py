@@ -11,13 +11,12 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks
-from orchestrator.analysis.verdicts import judge
 from orchestrator.report.blocks import Charts
 from orchestrator.report.charts.series import Runs
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import over_time
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import START_S, build_campaign
+from tests.judged import judged_index
 
 BURSTS = Shape(184.0, 400.0, 100.0, await_s=0.004, cpu_pct=26.0)
 # Seconds since the window began → seconds for which limits held I/Os back in each second.
@@ -122,7 +121,7 @@ def strip_of(run: RunData) -> dict[str, float]:
         shapes={("premium", "insert"): BURSTS},
     )
     campaign = replace(campaign, runs=(run,))
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     strip = Runs(index, "insert").of_limits(1)
     lengths_s: dict[str, float] = {}
     for row in strip.to_dict("records"):
@@ -167,7 +166,7 @@ def test_the_share_is_drawn_beside_the_disks_use() -> None:
         build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1),
         runs=(run,),
     )
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     (part,) = over_time.section(index).parts
     (block, *_) = part.blocks
     assert isinstance(block, Charts)

@@ -36,7 +36,7 @@ def gate(
     )
 
 
-def campaign(*gates: Gate, **facts: Any) -> Results:
+def gated_campaign(*gates: Gate, **facts: Any) -> Results:
     """Three runs on ultra, of 70 s each, 130 s from begin to begin."""
     made = build_campaign(
         profiles=["ultra"],
@@ -74,11 +74,13 @@ def found(made: Results) -> list[Doubt]:
     ],
 )
 def test_drift_beyond_what_a_gate_allows(gates: Sequence[Gate], drifts: int) -> None:
-    assert [doubt.kind for doubt in found(campaign(*gates))] == ["gate drift"] * drifts
+    assert [doubt.kind for doubt in found(gated_campaign(*gates))] == [
+        "gate drift"
+    ] * drifts
 
 
 def test_drift_names_disk_quantity_figures_and_times() -> None:
-    (doubt,) = found(campaign(gate(-20, 5_000), gate(400, 4_500)))
+    (doubt,) = found(gated_campaign(gate(-20, 5_000), gate(400, 4_500)))
     assert doubt.text.startswith(
         "the disk of node-1 (/mnt/b) changed while it was used: IOPS, 4 KiB random read: "
         "5,000/s at 20"
@@ -95,7 +97,7 @@ def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
     )
     doubts = [
         doubt
-        for doubt in found(campaign(*gates))
+        for doubt in found(gated_campaign(*gates))
         if doubt.kind == "gate failed afterwards"
     ]
     assert [doubt.run for doubt in doubts] == [3]
@@ -106,12 +108,12 @@ def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
 def test_a_disk_that_was_not_checked_after_its_last_run(taken_s: float) -> None:
     """After the first run, and after the second, is not after the last."""
     gates = (gate(-20, 5_000), gate(taken_s, 5_000))
-    (doubt,) = found(campaign(*gates))
+    (doubt,) = found(gated_campaign(*gates))
     assert doubt.kind == "no gate afterwards"
-    assert found(campaign(*gates, gate(400, 5_000))) == []
+    assert found(gated_campaign(*gates, gate(400, 5_000))) == []
 
 
 def test_only_a_real_disk_of_a_newer_campaign_is_asked_for_a_check_afterwards() -> None:
-    assert found(campaign()) == [], "an older campaign kept no gates"
-    emulated = with_tier(campaign(gate(-20, 5_000)), enforcement="emulated")
+    assert found(gated_campaign()) == [], "an older campaign kept no gates"
+    emulated = with_tier(gated_campaign(gate(-20, 5_000)), enforcement="emulated")
     assert found(emulated) == []

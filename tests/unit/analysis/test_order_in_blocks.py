@@ -17,7 +17,7 @@ TIERS = ("premium", "ultra")
 NOISE = (1.0, 1.004, 0.996, 1.002, 0.998, 1.001)
 
 
-def campaign(*, alternating: bool, repetitions: int = 6) -> Results:
+def campaign_in_blocks(*, alternating: bool, repetitions: int = 6) -> Results:
     """Equal tiers; the one that begins a repetition is 6 % slower in it."""
     noises = NOISE[:repetitions]
     values = {(tier, "insert"): [600.0 * noise for noise in noises] for tier in TIERS}
@@ -47,7 +47,7 @@ def _place(runs: list[Run], run: Run) -> int:
 
 
 def test_a_slow_first_run_of_each_repetition_leaves_an_answer() -> None:
-    answer = decision.decide_all(campaign(alternating=True), ())[0][0]
+    answer = decision.decide_all(campaign_in_blocks(alternating=True), ())[0][0]
     assert answer.tier == "premium", answer.reason
     assert answer.cheaper_open == ()
 
@@ -56,13 +56,13 @@ def test_a_slow_first_run_of_each_repetition_leaves_an_answer() -> None:
 def test_the_order_is_a_factor_from_five_repetitions_on(
     repetitions: int, tier: str | None
 ) -> None:
-    shown = campaign(alternating=True, repetitions=repetitions)
+    shown = campaign_in_blocks(alternating=True, repetitions=repetitions)
     assert decision.decide_all(shown, ())[0][0].tier == tier
 
 
 def test_the_plan_says_the_order_and_not_the_figures() -> None:
     """Were the same tier always first, its place could not be told from the tier."""
-    answer = decision.decide_all(campaign(alternating=False), ())[0][0]
+    answer = decision.decide_all(campaign_in_blocks(alternating=False), ())[0][0]
     assert answer.tier is None
 
 

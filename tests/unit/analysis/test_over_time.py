@@ -35,7 +35,7 @@ IDENTITY = {
 }
 
 
-def campaign(
+def campaign_of_rates(
     rates: Sequence[float] = (100.0, 101.0, 99.0, 100.5, 99.5), **facts: Any
 ) -> Results:
     """One tier, one workload, everything recorded; `facts`: other ones in every record."""
@@ -62,7 +62,9 @@ def on(
     return later(campaign, days, **facts, revision_changed=False)
 
 
-HISTORY = [on(campaign(), day) for day in range(-6, -1)]  # five days, all alike
+HISTORY = [
+    on(campaign_of_rates(), day) for day in range(-6, -1)
+]  # five days, all alike
 
 
 def compared(before: Results, after: Results, **options: Any) -> CampaignComparison:
@@ -70,7 +72,7 @@ def compared(before: Results, after: Results, **options: Any) -> CampaignCompari
     return over_time.compare(before, after, history=HISTORY, **options)
 
 
-SLOWER = campaign([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
+SLOWER = campaign_of_rates([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
 
 
 def on_tier(campaign: Results, **changes: Any) -> Results:
@@ -92,24 +94,29 @@ def throughput(made: CampaignComparison) -> tuple[str, str]:
 
 
 def test_a_fall_is_worse_and_the_other_way_round_better() -> None:
-    made = compared(on(campaign(), 0), on(SLOWER, 7))
+    made = compared(on(campaign_of_rates(), 0), on(SLOWER, 7))
     assert (made.before, made.after) == ("day-0", "day-7")
     delta = next(
         one.delta for one in made.deltas if one.delta.metric == "throughput_per_s"
     )
     assert delta.change_pct == pytest.approx(-20)
     assert made.has("worse") and throughput(made)[0] == "worse"
-    assert throughput(compared(on(SLOWER, 0), on(campaign(), 7)))[0] == "better"
-    assert throughput(compared(on(campaign(), 0), on(campaign(), 7)))[0] == "same"
+    assert (
+        throughput(compared(on(SLOWER, 0), on(campaign_of_rates(), 7)))[0] == "better"
+    )
+    assert (
+        throughput(compared(on(campaign_of_rates(), 0), on(campaign_of_rates(), 7)))[0]
+        == "same"
+    )
 
 
 def test_the_margin_is_that_of_the_later_campaign_unless_given() -> None:
-    made = compared(on(campaign(), 0), on(SLOWER, 7), margin_pct=30)
+    made = compared(on(campaign_of_rates(), 0), on(SLOWER, 7), margin_pct=30)
     assert (made.margin_pct, throughput(made)[0]) == (30, "same")
 
 
 def test_one_repetition_is_inconclusive() -> None:
-    made = compared(on(campaign([100.0]), 0), on(campaign([50.0]), 7))
+    made = compared(on(campaign_of_rates([100.0]), 0), on(campaign_of_rates([50.0]), 7))
     assert throughput(made) == (
         "inconclusive",
         "one repetition gives no interval: each side needs at least 2",
@@ -119,10 +126,13 @@ def test_one_repetition_is_inconclusive() -> None:
 def test_two_repetitions_of_one_side_prove_no_sameness() -> None:
     """However many the other side has."""
     two, five = (100.0, 100.01), (100.0, 100.01, 99.99, 100.0, 100.0)
-    history = [on(campaign(five), day) for day in range(-6, -1)]
+    history = [on(campaign_of_rates(five), day) for day in range(-6, -1)]
     for before, after in ((two, five), (five, two)):
         made = over_time.compare(
-            on(campaign(before), 0), on(campaign(after), 7), 30.0, history=history
+            on(campaign_of_rates(before), 0),
+            on(campaign_of_rates(after), 7),
+            30.0,
+            history=history,
         )
         word, reason = throughput(made)
         assert word == "inconclusive"
@@ -130,7 +140,7 @@ def test_two_repetitions_of_one_side_prove_no_sameness() -> None:
 
 
 def test_drift_between_them_is_always_a_doubt() -> None:
-    made = compared(on(campaign(), 0), on(campaign(), 7))
+    made = compared(on(campaign_of_rates(), 0), on(campaign_of_rates(), 7))
     assert made.doubts == (
         "they were measured at different times (7 days apart) and not in turns: what differs "
         "between days is in every difference",
@@ -139,7 +149,9 @@ def test_drift_between_them_is_always_a_doubt() -> None:
 
 def test_other_code_and_images_are_allowed_and_said() -> None:
     rebuilt = {**IDENTITY, "images": {"client": "9", "database": "2"}}
-    made = compared(on(campaign(), 0), on(campaign(identity=rebuilt), 7, "b" * 40))
+    made = compared(
+        on(campaign_of_rates(), 0), on(campaign_of_rates(identity=rebuilt), 7, "b" * 40)
+    )
     assert throughput(made)[0] == "same"
     assert made.doubts[1:] == (
         "they were measured by other code: tierbench 0.1.0 (aaaaaaaaaaaa) against 0.1.0 "
@@ -157,7 +169,7 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
         frames=False,
         change=lambda record: with_facts(record, {"generator": {"name": "sysbench"}}),
     )
-    made = compared(later(older, 0), on(campaign(), 7))
+    made = compared(later(older, 0), on(campaign_of_rates(), 7))
     assert throughput(made)[0] == "same"
     assert made.doubts[1:] == (
         "not recorded in day-0, and so not compared: its kernel, the code revision, the load "
@@ -168,17 +180,20 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (on(campaign(), 7, kernel="6.2"), "unlike kernel 6.1 against 6.2"),
-        (on(campaign(), 7, cpus=64), "unlike cores 32 against 64"),
-        (on(campaign(), 7, hostname="other"), "unlike machine example against other"),
+        (on(campaign_of_rates(), 7, kernel="6.2"), "unlike kernel 6.1 against 6.2"),
+        (on(campaign_of_rates(), 7, cpus=64), "unlike cores 32 against 64"),
         (
-            on(campaign(), 7, memory_bytes=32 * 2**30),
+            on(campaign_of_rates(), 7, hostname="other"),
+            "unlike machine example against other",
+        ),
+        (
+            on(campaign_of_rates(), 7, memory_bytes=32 * 2**30),
             "unlike memory of the machine 64 GiB against 32 GiB",
         ),
         *(
             (
                 on(
-                    campaign(),
+                    campaign_of_rates(),
                     7,
                     other_machines=[{**HOST, "kernel": "6.1", key: value}],
                 ),
@@ -195,30 +210,35 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
                 ),
             )
         ),
-        (on(on_tier(campaign(), iops=9), 7), "unlike tier's iops 10000 against 9"),
         (
-            on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7),
+            on(on_tier(campaign_of_rates(), iops=9), 7),
+            "unlike tier's iops 10000 against 9",
+        ),
+        (
+            on(on_tier(campaign_of_rates(), burst=Burst(9, None, 1.0, 0.0)), 7),
             "unlike tier's burst",
         ),
         (
-            on(campaign(identity={**IDENTITY, "scripts": "xyz"}), 7),
+            on(campaign_of_rates(identity={**IDENTITY, "scripts": "xyz"}), 7),
             "unlike workload's scripts (hash) abc against xyz",
         ),
         (
             on(
-                campaign(identity={**IDENTITY, "file_systems": {"node-1": "ext4 rw"}}),
+                campaign_of_rates(
+                    identity={**IDENTITY, "file_systems": {"node-1": "ext4 rw"}}
+                ),
                 7,
             ),
             "unlike file system xfs rw against ext4 rw",
         ),
         (
-            on(campaign(generator={"name": "sysbench", "version": "1.1"}), 7),
+            on(campaign_of_rates(generator={"name": "sysbench", "version": "1.1"}), 7),
             "unlike load generator's version 1.0.20 against 1.1",
         ),
     ],
 )
 def test_unlike_campaigns_are_inconclusive(other: Results, reason: str) -> None:
-    word, why = throughput(compared(on(campaign(), 0), other))
+    word, why = throughput(compared(on(campaign_of_rates(), 0), other))
     assert (word, why) == ("inconclusive", reason)
 
 
@@ -227,7 +247,7 @@ def test_what_changes_no_figure_is_not_unlike() -> None:
     price = Price(1.0, "EUR", "here", "2026-01-01", "a list")
     caps = (VmCap("IOPS", "the machine lets through less"),)
     other = on_tier(
-        campaign(), price=price, title="another title", notes="n", vm_caps=caps
+        campaign_of_rates(), price=price, title="another title", notes="n", vm_caps=caps
     )
     slo = (Objective("throughput_per_s", "all", 5.0),)
     runs = tuple(
@@ -237,12 +257,12 @@ def test_what_changes_no_figure_is_not_unlike() -> None:
         )
         for run in other.runs
     )
-    made = compared(on(campaign(), 0), on(replace(other, runs=runs), 7))
+    made = compared(on(campaign_of_rates(), 0), on(replace(other, runs=runs), 7))
     assert throughput(made)[0] == "same"
 
 
 def test_machines_of_one_kind_can_be_taken_for_one() -> None:
-    one, two = on(campaign(), 0), on(SLOWER, 7, hostname="other")
+    one, two = on(campaign_of_rates(), 0), on(SLOWER, 7, hostname="other")
     assert throughput(compared(one, two))[0] == "inconclusive"
     made = compared(one, two, across={"machines"})
     assert throughput(made)[0] == "worse"
@@ -268,7 +288,7 @@ def test_only_cells_of_both_are_compared() -> None:
 
 
 def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
-    whole = campaign()
+    whole = campaign_of_rates()
     first = whole.runs[0]
     kept = tuple(m for m in first.record.measurements if m.metric != "latency_p99_s")
     lacking = replace(first, record=replace(first.record, measurements=kept))
@@ -286,11 +306,15 @@ def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
 
 
 @pytest.mark.parametrize("days", [0, 1, 4])
-@pytest.mark.parametrize(("after", "changed"), [(SLOWER, True), (campaign(), False)])
+@pytest.mark.parametrize(
+    ("after", "changed"), [(SLOWER, True), (campaign_of_rates(), False)]
+)
 def test_without_history_nothing_is_proven(
     after: Results, changed: bool, days: int
 ) -> None:
-    made = over_time.compare(on(campaign(), 0), on(after, 7), history=HISTORY[:days])
+    made = over_time.compare(
+        on(campaign_of_rates(), 0), on(after, 7), history=HISTORY[:days]
+    )
     assert {one.delta.verdict for one in made.deltas} == {"inconclusive"}
     assert {one.changed_since for one in made.deltas} == {changed}
     assert {one.history for one in made.deltas} == {days}
@@ -304,19 +328,22 @@ def test_without_history_nothing_is_proven(
 def test_days_that_differ_widen_the_interval_and_change_the_word() -> None:
     """A fall of 6 % is proven beside days that are alike, and not where days differ by 5 %."""
     fallen = on(
-        campaign([rate * 0.94 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), 7
+        campaign_of_rates([rate * 0.94 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]),
+        7,
     )
-    assert throughput(compared(on(campaign(), 0), fallen))[0] == "worse"
+    assert throughput(compared(on(campaign_of_rates(), 0), fallen))[0] == "worse"
     unlike = [
         on(
-            campaign(
+            campaign_of_rates(
                 [rate * (1 + day / 100) for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]
             ),
             -day,
         )
         for day in (1, -4, 6, 3, -5)
     ]
-    assert throughput(over_time.compare(on(campaign(), 0), fallen, history=unlike)) == (
+    assert throughput(
+        over_time.compare(on(campaign_of_rates(), 0), fallen, history=unlike)
+    ) == (
         "inconclusive",
         "the interval −21.7 % to +12.8 % includes no change and also more than ±5 %: more "
         "repetitions are needed, or days that differ less",
@@ -325,13 +352,13 @@ def test_days_that_differ_widen_the_interval_and_change_the_word() -> None:
 
 def test_only_comparable_campaigns_from_before_count_as_history() -> None:
     """Not itself, none after the later of both, none of another kind."""
-    wrong = [on(campaign(), day, kernel="6.2") for day in range(-6, -1)]
-    later_on = [on(campaign(), day) for day in range(8, 13)]
-    themselves = [on(campaign(), 0), on(campaign(), 7)]
-    unlike = on_tier(on(campaign(), 1), iops=9)
+    wrong = [on(campaign_of_rates(), day, kernel="6.2") for day in range(-6, -1)]
+    later_on = [on(campaign_of_rates(), day) for day in range(8, 13)]
+    themselves = [on(campaign_of_rates(), 0), on(campaign_of_rates(), 7)]
+    unlike = on_tier(on(campaign_of_rates(), 1), iops=9)
     made = over_time.compare(
-        on(campaign(), 0),
-        on(campaign(), 7),
+        on(campaign_of_rates(), 0),
+        on(campaign_of_rates(), 7),
         history=[*HISTORY[:4], *wrong, *later_on, *themselves, unlike],
     )
     assert {one.history for one in made.deltas} == {4}
@@ -340,13 +367,15 @@ def test_only_comparable_campaigns_from_before_count_as_history() -> None:
 def test_a_copy_of_a_campaign_is_no_further_day_of_history() -> None:
     copies = [replace(day, name=f"{day.name} (copy)") for day in HISTORY[:3]]
     made = over_time.compare(
-        on(campaign(), 0), on(campaign(), 7), history=[*HISTORY[:4], *copies]
+        on(campaign_of_rates(), 0),
+        on(campaign_of_rates(), 7),
+        history=[*HISTORY[:4], *copies],
     )
     assert {one.history for one in made.deltas} == {4}
 
 
 def test_a_campaign_and_its_copy_are_named_as_such() -> None:
-    before = on(campaign(), 0)
+    before = on(campaign_of_rates(), 0)
     made = over_time.compare(before, replace(before, name="copy"))
     assert any("copy is a copy of " in doubt for doubt in made.doubts)
 
@@ -415,7 +444,9 @@ def test_equal_campaigns_seldom_differ(
 
 
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
-    changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
+    changed = later(
+        campaign_of_rates(), 0, revision="a" * 40, revision_changed=True, host=HOST
+    )
     (remark, *_) = comparable_campaigns.remarks(changed, changed)
     assert remark.startswith(
         "both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa"
@@ -423,15 +454,15 @@ def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
 
 
 def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
-    made = over_time.compare(campaign(), campaign())
-    twice = list(comparable_campaigns.remarks(campaign(), campaign()))
+    made = over_time.compare(campaign_of_rates(), campaign_of_rates())
+    twice = list(comparable_campaigns.remarks(campaign_of_rates(), campaign_of_rates()))
     assert len(twice) == 2 and twice[0].startswith("not recorded in")
     assert made.doubts[1:] == (twice[0],)
 
 
 def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() -> None:
     after = on(on_tier(SLOWER, iops=9), 7)
-    made = compared(on(campaign(), 0), after, across={"tiers"})
+    made = compared(on(campaign_of_rates(), 0), after, across={"tiers"})
     assert throughput(made)[0] == "worse", (
         "days are learnt from the campaigns on the disk before"
     )
@@ -441,7 +472,9 @@ def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() ->
 def test_the_spread_of_days_is_never_taken_from_campaigns_of_two_disks() -> None:
     both = [*HISTORY[:3], *(on(on_tier(SLOWER, iops=9), day) for day in (3, 4, 5))]
     after = on(on_tier(SLOWER, iops=9), 7)
-    made = over_time.compare(on(campaign(), 0), after, history=both, across={"tiers"})
+    made = over_time.compare(
+        on(campaign_of_rates(), 0), after, history=both, across={"tiers"}
+    )
     assert {delta.history for delta in made.deltas} == {3}
 
 

@@ -50,7 +50,7 @@ def figures(run: Run) -> tuple[Measurement, ...]:
 
 
 @cache
-def campaign() -> Results:
+def rehearsed_campaign() -> Results:
     """Of one node on emulated disks of constant latency. On premium, and there alone, credit was
     left; of the runs of a block, premium's is that of which this is said."""
     plan_of = {
@@ -105,7 +105,8 @@ def judged() -> dict[str, Decision]:
         Doubt(**one, effect=effect_of_doubt(one["kind"])) for one in stored()["doubts"]
     ]
     return {
-        one.workload: one for one in decision.decide_all(campaign(), limits, doubts)[0]
+        one.workload: one
+        for one in decision.decide_all(rehearsed_campaign(), limits, doubts)[0]
     }
 
 

@@ -31,7 +31,9 @@ RUN = [
 ]
 
 
-def campaign(tmp_path: Path, command: str, *words: str) -> tuple[int, QuietProgress]:
+def ended_campaign(
+    tmp_path: Path, command: str, *words: str
+) -> tuple[int, QuietProgress]:
     log = Log()
     platform: Any = FakePlatform(log)
     app = an_app(tmp_path, platform, clock=FakeClock(), shell=SystemShell())
@@ -48,7 +50,7 @@ def test_a_command_runs_at_the_end_with_the_folder_and_the_exit_code(
     tmp_path: Path,
 ) -> None:
     told = tmp_path / "told"
-    code, _ = campaign(
+    code, _ = ended_campaign(
         tmp_path, f'echo "$TIERBENCH_EXIT_CODE $TIERBENCH_FOLDER" > {told}'
     )
     folder = (tmp_path / "results/latest").resolve()
@@ -71,8 +73,8 @@ def test_an_interrupt_of_the_command_at_the_end_is_named(tmp_path: Path) -> None
 
 
 def test_a_command_that_fails_is_said_and_changes_no_exit_code(tmp_path: Path) -> None:
-    without, _ = campaign(tmp_path, "true")
-    code, progress = campaign(tmp_path, "echo no mail here >&2; exit 3")
+    without, _ = ended_campaign(tmp_path, "true")
+    code, progress = ended_campaign(tmp_path, "echo no mail here >&2; exit 3")
     assert code == without
     assert "no mail here" in progress.said
     assert any(
@@ -85,7 +87,7 @@ def test_no_command_runs_where_no_campaign_began(
     tmp_path: Path, words: list[str]
 ) -> None:
     told = tmp_path / "told"
-    code, _ = campaign(tmp_path, f"touch {told}", *words)
+    code, _ = ended_campaign(tmp_path, f"touch {told}", *words)
     assert code in (EXIT_DONE, EXIT_USAGE) and not told.exists()
 
 

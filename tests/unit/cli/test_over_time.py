@@ -23,7 +23,7 @@ HOST = {"hostname": "example", "kernel": "6.1"}
 Tierbench = Callable[..., int]
 
 
-def campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
+def dated_campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
     """Three runs close to `rate`, whose latencies follow it."""
     rates = (rate, rate * 1.002, rate * 0.998)
     return of_a_day(day, rates, profile, host=HOST, revision="a" * 40)
@@ -32,7 +32,10 @@ def campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
 def with_history(results: Path, days: int = 5) -> None:
     """So many campaigns from before day 0, whose rates hardly differ."""
     for day in range(days):
-        stored(campaign(day - days, 100.0 + (-0.3, 0.2, 0.1, -0.1, 0.3)[day]), results)
+        stored(
+            dated_campaign(day - days, 100.0 + (-0.3, 0.2, 0.1, -0.1, 0.3)[day]),
+            results,
+        )
 
 
 @pytest.fixture
@@ -49,7 +52,7 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
 ) -> None:
     with_history(tmp_path)
     before, same, slow = (
-        stored(campaign(day, rate), tmp_path).name
+        stored(dated_campaign(day, rate), tmp_path).name
         for day, rate in ((0, 100.0), (7, 100.0), (14, 80.0))
     )
     assert tierbench("admin", "baseline", "set", "weekly", before) == EXIT_DONE
@@ -80,7 +83,8 @@ def test_no_exit_code_rests_on_a_change_beside_unknown_days(
     """Neither 1 for a fall nor 0 for none: a build learns that it cannot be told, and why."""
     with_history(tmp_path, 4)
     one, two = (
-        stored(campaign(day, r), tmp_path).name for day, r in ((0, 100.0), (7, rate))
+        stored(dated_campaign(day, r), tmp_path).name
+        for day, r in ((0, 100.0), (7, rate))
     )
     asked = ("compare-results", one, two)
     assert tierbench(*asked, "--fail-if-worse", "--output=md") == EXIT_INCONCLUSIVE
@@ -96,8 +100,8 @@ def test_no_exit_code_rests_on_a_change_beside_unknown_days(
 def test_inconclusive_is_an_exit_code_unless_accepted(
     tierbench: Tierbench, tmp_path: Path
 ) -> None:
-    one = stored(campaign(0), tmp_path).name
-    other = later(campaign(7, 80.0), 0, host={**HOST, "kernel": "6.2"})
+    one = stored(dated_campaign(0), tmp_path).name
+    other = later(dated_campaign(7, 80.0), 0, host={**HOST, "kernel": "6.2"})
     two = stored(other, tmp_path).name
     assert (
         tierbench("compare-results", one, two, "--fail-if-worse") == EXIT_INCONCLUSIVE
@@ -109,8 +113,8 @@ def test_what_cannot_be_compared_is_a_mistake(
     tierbench: Tierbench, tmp_path: Path
 ) -> None:
     assert tierbench("history") == EXIT_USAGE  # nothing there
-    one = stored(campaign(0), tmp_path).name
-    two = stored(campaign(1, profile="premium"), tmp_path).name
+    one = stored(dated_campaign(0), tmp_path).name
+    two = stored(dated_campaign(1, profile="premium"), tmp_path).name
     assert tierbench("compare-results", one, two) == EXIT_USAGE
     assert tierbench("compare-results", one, "nothing") == EXIT_USAGE
     assert tierbench("history", "--since", "yesterday") == EXIT_USAGE
@@ -122,8 +126,8 @@ def test_what_cannot_be_compared_is_a_mistake(
 def test_the_list_and_its_filters(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = stored(campaign(0), tmp_path).name
-    two = stored(campaign(1, profile="premium"), tmp_path).name
+    one = stored(dated_campaign(0), tmp_path).name
+    two = stored(dated_campaign(1, profile="premium"), tmp_path).name
     (tmp_path / "20990101T000000Z-empty").mkdir()
     assert tierbench("history") == EXIT_DONE
     text = capsys.readouterr().out
@@ -143,7 +147,7 @@ def test_the_list_and_its_filters(
 def test_a_list_without_entries_says_so(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stored(campaign(0, 100.0), tmp_path)
+    stored(dated_campaign(0, 100.0), tmp_path)
     assert tierbench("history", "--profile", "ultrra", "--output=json") == EXIT_DONE
     said = capsys.readouterr()
     assert json.loads(said.out) == []
@@ -154,7 +158,7 @@ def test_a_campaign_is_not_compared_with_itself(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`compare-results latest` would say that nothing can be told."""
-    name = stored(campaign(0, 100.0), tmp_path).name
+    name = stored(dated_campaign(0, 100.0), tmp_path).name
     assert tierbench("compare-results", name) == EXIT_USAGE
     said = " ".join(capsys.readouterr().err.split())
     assert f"{name} and latest are the same campaign" in said
@@ -165,7 +169,7 @@ def test_a_trend_can_fail_a_build(
 ) -> None:
     rates = [100.0, 101.0, 99.5, 100.2, 100.9, 99.1, 99.8, 100.4, 100.1, 99.7]
     for day, rate in enumerate(rates):
-        stored(campaign(day, rate), tmp_path)
+        stored(dated_campaign(day, rate), tmp_path)
     asked = (
         "history",
         "--trend",
@@ -176,9 +180,9 @@ def test_a_trend_can_fail_a_build(
         "--fail-if-worse",
     )
     assert tierbench(*asked) == EXIT_DONE
-    stored(campaign(10, 81.0), tmp_path)
+    stored(dated_campaign(10, 81.0), tmp_path)
     assert tierbench(*asked) == EXIT_INCONCLUSIVE  # one alone is no level
-    stored(campaign(11, 81.1), tmp_path)
+    stored(dated_campaign(11, 81.1), tmp_path)
     assert tierbench(*asked) == EXIT_WORSE
     assert tierbench(*asked[:-1]) == EXIT_DONE
     capsys.readouterr()
@@ -197,7 +201,7 @@ CSV = ROOT / "tests/fixtures/histories/disk.csv"
 def test_observations_and_predictions_are_listed_beside_campaigns(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = stored(campaign(0), tmp_path)
+    folder = stored(dated_campaign(0), tmp_path)
     campaign_writing.save_predictions(folder, [], CORE)
     assert tierbench("observe", "--file", str(CSV), *ON) == EXIT_DONE
     capsys.readouterr()
@@ -237,7 +241,7 @@ def test_an_observation_that_goes_on_says_so(
 def test_the_answer_is_the_one_that_the_verdict_has(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = stored(campaign(0), tmp_path)
+    folder = stored(dated_campaign(0), tmp_path)
     assert tierbench("analyze", folder.name) == EXIT_DONE
     verdict = json.loads((folder / "verdict.json").read_text())
     capsys.readouterr()

@@ -20,13 +20,13 @@ from orchestrator.model import Plan
 from orchestrator.planning import durations, probes
 from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.planning.plan import grown
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
 from orchestrator.run import resumed_conditions, resuming
 from orchestrator.system import campaign_writing, store
 from tests.apps import an_app
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_run, stored
+from tests.judged import judged_index
 from tests.option_kinds import asked, planned, problems, told
 
 pytestmark = pytest.mark.usefixtures("profile_files")
@@ -205,7 +205,7 @@ def test_the_report_has_it_among_the_runs_as_what_it_is() -> None:
     _, probed = measured()
     (note,) = [note for note in plan_of().notes if note.kind == "probes"]
     probed = replace(probed, plan=replace(probed.plan, notes=(note,)))
-    index = ReportIndex(probed, judge(probed))
+    index = judged_index(probed)
     assert "tpcc-probe" in str(method.section(index))
     (stamp,) = [stamp for stamp in caveats.stamps(index) if stamp.label == "Probes"]
     assert "not part of any verdict, decision or figure of a tier" in stamp.text

@@ -79,7 +79,7 @@ def program(
     return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
 
 
-def campaign(app: CampaignApp) -> Path:
+def begun_campaign(app: CampaignApp) -> Path:
     return (app.results / "latest").resolve()
 
 
@@ -95,11 +95,11 @@ def test_an_interrupted_campaign_is_gone_on_with_and_reported(tmp_path: Path) ->
     first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     assert tierbench(first, *words(first, *COMPARE)) == EXIT_INTERRUPTED
     app = program(tmp_path, reports=True)
-    folder = campaign(app)
+    folder = begun_campaign(app)
     told = ("resume", "latest", "--accept-inconclusive")
     assert tierbench(app, *words(app, *told)) == EXIT_DONE
     assert outcomes(folder) == ["done"] * 4
-    assert campaign(app) == folder
+    assert begun_campaign(app) == folder
     page = (folder / "report.md").read_text()
     assert "Interrupted and continued" in page and "Interruption 1: 1 of 4 runs" in page
     assert any("1 of 4 runs are finished" in line for line in said_by(app))
@@ -114,7 +114,7 @@ def errors(app: CampaignApp) -> str:
 def test_what_ends_by_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     tierbench(app, *words(app, *COMPARE))
-    assert f"tierbench resume {campaign(app)}` makes" in errors(app)
+    assert f"tierbench resume {begun_campaign(app)}` makes" in errors(app)
 
 
 def test_what_ends_before_a_run_was_begun_names_no_older_campaign(
@@ -147,7 +147,7 @@ def test_ctrl_c_in_a_rehearsal_names_no_campaign_that_was_measured(
 def test_other_code_is_refused(tmp_path: Path) -> None:
     app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     tierbench(app, *words(app, *COMPARE))
-    folder = campaign(app)
+    folder = begun_campaign(app)
     facts = store.load(folder).fingerprint
     files.write_json(folder / "fingerprint.json", {**facts, "revision": "b" * 40})
     app = program(tmp_path)
@@ -178,7 +178,7 @@ class EndsMeanwhile(FakeGuard):
 def test_the_plan_is_read_when_no_other_program_may_write_it(tmp_path: Path) -> None:
     first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     tierbench(first, *words(first, *COMPARE))
-    folder = campaign(first)
+    folder = begun_campaign(first)
     app = program(tmp_path)
     platform: Any = app.connect()
     platform.guard = EndsMeanwhile(folder)
@@ -197,7 +197,7 @@ def test_a_failed_run_is_repeated_behind_all_others(tmp_path: Path) -> None:
     assert (
         tierbench(app, *words(app, *COMPARE)) == EXIT_INCONCLUSIVE
     )  # the failure counts
-    runs = store.load(campaign(app)).runs
+    runs = store.load(begun_campaign(app)).runs
     assert [one.record.outcome for one in runs] == [
         "done",
         "failed",
@@ -218,7 +218,7 @@ def test_it_is_repeated_as_often_as_asked(
     log = Failing("warm", ValueError("x"), (2, 5, 6, 7))
     app = program(tmp_path, log, replace(PLAN, retry_failed=times))
     tierbench(app, *words(app, *COMPARE))
-    assert len(outcomes(campaign(app))) == made
+    assert len(outcomes(begun_campaign(app))) == made
 
 
 @pytest.mark.parametrize(("times", "made"), [(0, 4), (1, 6), (2, 7)])
@@ -228,10 +228,10 @@ def test_a_campaign_that_is_gone_on_with_repeats_again_what_failed_each_time(
     plan = replace(PLAN, retry_failed=times)
     app = program(tmp_path, Failing("warm", ValueError("x"), (2, 5, 6, 7)), plan)
     tierbench(app, *words(app, *COMPARE))
-    before = outcomes(campaign(app))
+    before = outcomes(begun_campaign(app))
     app = program(tmp_path, plan=plan)  # what made it fail is mended
     tierbench(app, *words(app, "resume", "latest"))
-    assert outcomes(campaign(app)) == [*before, *["done"] * (made - len(before))]
+    assert outcomes(begun_campaign(app)) == [*before, *["done"] * (made - len(before))]
 
 
 def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(
@@ -247,7 +247,7 @@ def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(
         tierbench(app, *words(app, *COMPARE))
     app = program(tmp_path)
     tierbench(app, *words(app, "resume", "latest"))
-    assert outcomes(campaign(app)) == ["failed", *["done"] * 4]
+    assert outcomes(begun_campaign(app)) == ["failed", *["done"] * 4]
 
 
 # ------------------------------------------------------------------ room
@@ -280,7 +280,7 @@ def test_it_runs_the_command_of_on_end_with_its_folder(tmp_path: Path) -> None:
         app,
         *words(app, "resume", "latest", "--accept-inconclusive", "--on-end", command),
     )
-    assert told.read_text() == f"{EXIT_DONE} {campaign(app)}\n"
+    assert told.read_text() == f"{EXIT_DONE} {begun_campaign(app)}\n"
 
 
 def test_what_would_cost_more_than_it_may_is_refused(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def left_after_an_hour(folder: Path, *more: str) -> Path:
     log = Failing("warm", KeyboardInterrupt(), (2,))
     app = program(folder, log, plan, clock=MadeUpClock(BEGAN_S), shell=SystemShell())
     tierbench(app, *words(app, *COMPARE, *more))
-    left = campaign(app)
+    left = begun_campaign(app)
     for file in left.rglob("*"):
         os.utime(file, (BEGAN_S + HOUR_S, BEGAN_S + HOUR_S))
     os.utime(left / "fingerprint.json", (BEGAN_S, BEGAN_S))  # written at its begin

@@ -39,8 +39,8 @@ def app(tmp_path: Path) -> CampaignApp:
     return an_app(tmp_path / "cache")
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="campaign", scope="module")
+def stored_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tests change copies of it alone."""
     made = build_campaign(workloads=["insert"], frames=False)
     return stored(made, tmp_path_factory.mktemp("campaign"))

@@ -21,7 +21,7 @@ from orchestrator.databases.existing.owned_database import OwnDatabase
 from orchestrator.errors import RunError, UsageError
 from orchestrator.system import sql
 from orchestrator.system.clock import SystemClock
-from tests.fake_existing import a_cache, spec, world
+from tests.fake_existing import a_cache, existing_world, spec
 from tests.integration import local_servers
 
 __all__ = ["a_cache"]  # each test has one of its own
@@ -67,7 +67,7 @@ def database(port: int) -> Iterator[OwnDatabase]:
     given = spec(hosts=hosts, user="maker", maintenance_database="postgres")
     declared, mistakes = declaration.read(given)
     assert mistakes == ()
-    here = replace(world(), clock=SystemClock())
+    here = replace(existing_world(), clock=SystemClock())
     made = OwnDatabase(
         declared, sql.session, here, lambda _question, _may_ask: False, force=True
     )

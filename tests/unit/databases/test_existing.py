@@ -37,10 +37,10 @@ from tests.fake_existing import (
     Server,
     a_cache,
     database,
+    existing_world,
     mistakes_of,
     running,
     spec,
-    world,
 )
 from tests.fakes import QuietProgress, completed, fake_world
 from tests.tiers import a_tier
@@ -72,11 +72,11 @@ class Commands:
 
 def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
     (snapshot,) = ExistingTier().snapshots(
-        a_tier("x", "x", "existing", 1, 1), [], "key", world()
+        a_tier("x", "x", "existing", 1, 1), [], "key", existing_world()
     )
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
-    return given, replace(world(), shell=commands), snapshot
+    return given, replace(existing_world(), shell=commands), snapshot
 
 
 def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
@@ -198,14 +198,14 @@ def test_what_our_own_killed_campaign_left_is_gone_although_no_run_follows() -> 
     declared, _ = declaration.read(spec())
     owner = remembered.owner_here(CACHE[-1], "c0", 5)
     remembered.remember(CACHE[-1], declared, owner)
-    with database(server).reserved(spec(), world()):
+    with database(server).reserved(spec(), existing_world()):
         assert "tierbench" not in server.databases
 
 
 def test_what_another_tester_left_stays_although_no_run_follows() -> None:
     server = Server()
     left_by("c9", server, "vm-7")
-    with database(server).reserved(spec(), world()):
+    with database(server).reserved(spec(), existing_world()):
         assert server.databases["tierbench"] == {"stock"}
 
 
@@ -217,7 +217,7 @@ def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None
     assert progress.said == [
         "the database tierbench is left alone: campaign c9 on vm-7 has made one of that name since"
     ]
-    assert not list(left_behind.clean(world(), server.connect)), (
+    assert not list(left_behind.clean(existing_world(), server.connect)), (
         "nothing of ours is there"
     )
 
@@ -233,7 +233,7 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
         running(server, spec()),
     ):
         pass
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
     assert len(remembered.leftovers(CACHE[-1])) == 1, "that host still needs it"
 
@@ -251,10 +251,10 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     remembered.remember(CACHE[-1], declared, owner)
     if is_ours:
         server.connection_limits[server.oid("tierbench")] = owner.birth_number
-        database(server).check(spec(), world())
+        database(server).check(spec(), existing_world())
     else:
         with pytest.raises(UsageError, match="did not make"):
-            database(server).check(spec(), world())
+            database(server).check(spec(), existing_world())
 
 
 def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -> None:
@@ -345,7 +345,7 @@ def test_dropping_waits_longer_than_a_pooler_keeps_idle_sessions() -> None:
     """YugabyteDB's connection manager does for 180 s (`ysql_conn_mgr_idle_time`), and FORCE is
     there only from 2025.1 on. What is waited for is said."""
     server, progress = Server(), Steps()
-    asked = world(progress)
+    asked = existing_world(progress)
     with database(server).running(spec(), (), Network("net", ()), asked):
         begun_s = asked.clock.monotonic()
         server.busy = 27  # tries, the last after 180 s
@@ -359,7 +359,7 @@ def test_a_database_that_others_use_stays_and_says_whom_to_look_for() -> None:
     server = Server()
     with pytest.raises(RunError, match="wird von anderen Benutzern") as raised:
         owned = owned_database.OwnDatabase(
-            declaration.read(spec())[0], server.connect, world(), Terminal()
+            declaration.read(spec())[0], server.connect, existing_world(), Terminal()
         )
         server.databases["tierbench"] = set()
         server.comments["tierbench"] = ""
@@ -407,7 +407,7 @@ def test_sessions_that_our_user_may_not_end_are_waited_for(banner: str) -> None:
     """FORCE is refused at once where a superuser is connected, as a pooler of the servers may be:
     a plain drop waits until that session is gone."""
     server = Server(banner=banner)
-    asked = world()
+    asked = existing_world()
     with database(server).running(spec(), (), Network("net", ()), asked):
         begun_s = asked.clock.monotonic()
         server.forbids_force = True
@@ -421,10 +421,10 @@ def test_an_index_that_a_load_left_half_made_is_named(banner: str) -> None:
     """Whatever loader made it: stock sysbench, BenchBase or a script of the user's."""
     keeping = Server(banner=banner)
     with running(keeping, spec(maintenance_database="yugabyte")) as cluster:
-        database(keeping).settle(cluster, world())
+        database(keeping).settle(cluster, existing_world())
         keeping.half_made = ("idx_customer", "k_1")
         with pytest.raises(LoadError, match="idx_customer and k_1"):
-            database(keeping).settle(cluster, world())
+            database(keeping).settle(cluster, existing_world())
 
 
 # ------------------------------------------------------------------ which database it is
@@ -460,7 +460,7 @@ def test_what_took_its_name_in_the_last_moment_is_not_dropped() -> None:
     (text,) = progress.said
     assert "somebody has just replaced the database" in text
     server.before = lambda _statement: None
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert "left alone, because somebody else has made one" in line
     assert server.databases["tierbench"] == {"payroll"}
 
@@ -498,7 +498,7 @@ def test_one_that_was_being_dropped_at_a_kill_is_dropped_later(last: str) -> Non
         server.before = before
     assert len(server.databases) == 2
     server.before = lambda _statement: None
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"postgres": set()}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -514,14 +514,14 @@ def test_cleaning_drops_what_is_remembered() -> None:
         raise KeyboardInterrupt
     assert "tierbench" in server.databases
     server.busy = 0
-    (listed,) = left_behind.clean(world(), server.connect, only_list=True)
+    (listed,) = left_behind.clean(existing_world(), server.connect, only_list=True)
     assert "tierbench" in server.databases
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert listed == f"{line}, if it still exists and still belongs to tierbench"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases
-    assert list(left_behind.clean(world(), server.connect)) == []
+    assert list(left_behind.clean(existing_world(), server.connect)) == []
 
 
 def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
@@ -529,7 +529,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     left_by("c9", server)
     declared, _ = declaration.read(spec())
     remembered.remember(CACHE[-1], declared, remembered.owner_here(CACHE[-1], "c0", 5))
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
 
@@ -544,7 +544,7 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
         (line,) = left_behind.clean(
-            world(), Server(unreachable=("db.example",)).connect
+            existing_world(), Server(unreachable=("db.example",)).connect
         )
         assert line.endswith(
             'drop it with: psql "host=db.example port=6000 user=owner dbname=postgres '
@@ -572,7 +572,9 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
         questions.append(question)
         return may_ask
 
-    ExistingCluster(server.connect, agree).check(spec(database="bench"), world())
+    ExistingCluster(server.connect, agree).check(
+        spec(database="bench"), existing_world()
+    )
     assert len(questions) == 1 and "bench that tierbench did not make" in questions[0]
     assert server.databases["bench"] == {
         "payroll"
@@ -590,7 +592,7 @@ def test_nobody_is_asked_in_the_middle_of_a_campaign() -> None:
 
 def test_checking_changes_nothing() -> None:
     server = Server()
-    database(server).check(spec(), world())
+    database(server).check(spec(), existing_world())
     assert not [
         text
         for text in server.statements

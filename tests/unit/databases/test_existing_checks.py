@@ -24,10 +24,10 @@ from tests.fake_existing import (
     Server,
     a_cache,
     database,
+    existing_world,
     mistakes_of,
     running,
     spec,
-    world,
 )
 from tests.fakes import FakePlatform, FarPlatform, QuietProgress
 from tests.pages import FLAGS, serving
@@ -44,7 +44,7 @@ def test_a_host_that_is_another_one_where_the_client_runs_is_refused(name: str) 
     """The data would be looked at here, and the load sent to another server, or to none."""
     server, given = Server(known=1), spec(nodes=1, hosts=name)
     platform: Any = FakePlatform(images=[own_images.tag(ROOT, "client")])
-    own = replace(world(), platform=platform)
+    own = replace(existing_world(), platform=platform)
     database(server).check(given, own)  # the client is here too
     far: Any = FarPlatform(images=platform.images.here)
     with pytest.raises(UsageError) as raised:
@@ -70,7 +70,7 @@ def test_hosts_are_tried_from_where_the_client_runs() -> None:
         images=[own_images.tag(ROOT, "client")],
         answer=lambda _container, _argv: said["out"],
     )
-    there = replace(world(), platform=platform)
+    there = replace(existing_world(), platform=platform)
     database(Server()).check(spec(), there)
     (tried,) = platform.specs.values()
     assert tried.network == "host" and tried.placement == "client-1"
@@ -102,7 +102,7 @@ def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:
 
     engines: Any = Engines()
     given = spec(1, hosts="localhost")
-    database(Server(known=1)).check(given, replace(world(), platform=engines))
+    database(Server(known=1)).check(given, replace(existing_world(), platform=engines))
 
 
 # ------------------------------------------------------------------ is it what the profile says?
@@ -129,7 +129,7 @@ def test_another_version_or_number_of_nodes_is_refused() -> None:
 def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(
     version: str | None,
 ) -> None:
-    database(Server()).check(spec(version=version), world())
+    database(Server()).check(spec(version=version), existing_world())
 
 
 def version_page(build: str) -> dict[str, str]:
@@ -144,7 +144,7 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused()
     progress = QuietProgress()
     with serving(version_page("85")) as url:
         cluster_spec = spec(version="2.18.1.0-b84", tservers=f"{url} {url} {url}")
-        database(Server()).check(cluster_spec, world(progress))
+        database(Server()).check(cluster_spec, existing_world(progress))
         declared, _ = declaration.read(cluster_spec)
         assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
@@ -155,11 +155,11 @@ def test_a_tag_for_arm_is_no_other_build() -> None:
     with serving(version_page("84")) as url:
         tag = "2.18.1.0-b84-aarch64"
         cluster_spec = spec(version=tag, tservers=f"{url} {url} {url}")
-        database(Server()).check(cluster_spec, world(progress))
+        database(Server()).check(cluster_spec, existing_world(progress))
     assert not [line for line in progress.said if "the profile says" in line]
     server = Server()
     with running(server, spec(version=tag)) as cluster:
-        facts = database(server).facts(cluster, world())
+        facts = database(server).facts(cluster, existing_world())
     assert facts.version_asked == "2.18.1.0-b84"
 
 
@@ -175,7 +175,7 @@ def test_nodes_of_different_builds_are_all_said() -> None:
 def test_a_major_version_stands_for_its_minor_ones() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     cluster_spec = spec(version="16", maintenance_database="postgres")
-    database(server).check(cluster_spec, world())
+    database(server).check(cluster_spec, existing_world())
     assert mistakes_of(server, spec(version="1", maintenance_database="postgres")) == {
         "cluster.version": "the cluster runs 16.4, not 1"
     }
@@ -211,7 +211,7 @@ def test_a_chart_that_sets_no_placement_keeps_as_many_copies_as_its_masters_flag
         "/api/v1/varz": flags,
     }
     with serving({path: json.dumps(page) for path, page in answers.items()}) as url:
-        database(Server()).check(spec(copies=3, masters=url), world())
+        database(Server()).check(spec(copies=3, masters=url), existing_world())
 
 
 def test_the_rpc_port_of_a_tablet_server_is_told_as_such() -> None:
@@ -268,7 +268,7 @@ def test_a_host_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(
         UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"
     ):
-        database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
+        database(Server(unreachable=("10.0.0.12",))).check(spec(), existing_world())
 
 
 @pytest.mark.parametrize("hosts", ["bench:secret@10.0.0.11", "", "10.0.0.11:port"])
@@ -277,7 +277,7 @@ def test_a_declaration_with_mistakes_asks_nobody(hosts: str) -> None:
     existing = database(server)
     asked = replace(spec(), existing={**spec().existing, "hosts": hosts})
     with pytest.raises(UsageError, match="cannot be used as the profile says"):
-        existing.session_limit(asked, world())
+        existing.session_limit(asked, existing_world())
     with pytest.raises(UsageError, match="cannot be used as the profile says"):
         existing.find_nodes(asked)
     assert server.statements == []
@@ -294,12 +294,12 @@ def test_a_page_of_another_form_is_unavailable_and_named(key: str) -> None:
         with pytest.raises(
             UnavailableError, match=r"(/api/v1/\S+|/metrics) has an unknown form"
         ):
-            database(Server()).check(asked, world())
+            database(Server()).check(asked, existing_world())
 
 
 def test_what_cannot_be_seen_is_said() -> None:
     progress = QuietProgress()
-    database(Server()).check(spec(), world(progress))
+    database(Server()).check(spec(), existing_world(progress))
     assert [note.split(":")[0] for note in progress.said if "tls" not in note] == [
         "copies, and tablets before 2025.2.3, were not checked",
         "durability and compactions are not seen",
@@ -313,7 +313,7 @@ def test_an_address_for_several_nodes_is_said_before_anything_starts(
 ) -> None:
     progress = QuietProgress()
     given = spec(nodes=3, hosts=" ".join(HOSTS[:hosts]))
-    database(Server()).check(given, world(progress))
+    database(Server()).check(given, existing_world(progress))
     notes = [note for note in progress.said if "for 3 nodes" in note]
     assert len(notes) == said
     for note in notes:
@@ -325,7 +325,7 @@ def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
     progress = QuietProgress()
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     given = spec(1, 1, hosts=HOSTS[0], maintenance_database="postgres")
-    database(server).check(given, world(progress))
+    database(server).check(given, existing_world(progress))
     assert not [note for note in progress.said if "`existing.hosts` names" in note]
 
 

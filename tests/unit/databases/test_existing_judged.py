@@ -20,13 +20,13 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.model import Node, NodeSize, Phase, Profile, Record, Sample
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, existing_clusters
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
 from tests.campaign_tables import held
 from tests.campaigns import build_campaign, with_tier
 from tests.doubted import phrases
+from tests.judged import judged_index
 from tests.tiers import a_tier, changed
 
 
@@ -190,7 +190,7 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
         finished = one_cell(change)
         profiles = tuple(attached(profile) for profile in finished.plan.profiles)
         finished = replace(finished, plan=replace(finished.plan, profiles=profiles))
-        index = ReportIndex(finished, judge(finished))
+        index = judged_index(finished)
         return {
             stamp.label: stamp.text
             for stamp in existing_clusters.existing_clusters(index)
@@ -219,7 +219,7 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
 
 def test_of_a_store_nothing_is_said_to_be_read() -> None:
     campaign = theirs(existing={"url": "s3a://bucket"})
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     (stamp,) = existing_clusters.existing_clusters(index)
     assert stamp.text.startswith("Nothing was read of the store")
     assert not [

@@ -31,9 +31,9 @@ from tests.fake_existing import (
     Server,
     a_cache,
     database,
+    existing_world,
     running,
     spec,
-    world,
 )
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import Log, QuietProgress, fake_world
@@ -52,12 +52,12 @@ def held_by(server: Server, **words: str) -> None:
 
 
 def reserved(server: Server, given: ClusterSpec) -> AbstractContextManager[None]:
-    return database(server).reserved(given, world())
+    return database(server).reserved(given, existing_world())
 
 
 def lease(server: Server) -> Lease:
     declared, _ = declaration.read(spec())
-    return Lease(declared, server.connect, world())
+    return Lease(declared, server.connect, existing_world())
 
 
 def ended_process() -> str:
@@ -95,7 +95,7 @@ def test_the_cluster_is_ours_for_the_whole_campaign_and_nothing_of_it_stays() ->
         }
         assert server.databases["tierbench_campaign"] == {"lease"}
         with running(server, spec()) as cluster:
-            database(server).facts(cluster, world())
+            database(server).facts(cluster, existing_world())
         assert server.lease, "not only for one run"
     assert server.databases == {"yugabyte": set()} and not server.lease
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -124,14 +124,14 @@ def test_one_that_was_suspended_finds_another_there_and_its_run_fails() -> None:
     with reserved(server, spec()), running(server, spec()) as cluster:
         held_by(server)
         with pytest.raises(GuardLostError, match="the campaign c9 on vm-7 took over"):
-            database(server).facts(cluster, world())
+            database(server).facts(cluster, existing_world())
         with pytest.raises(GuardLostError, match="c9 on vm-7"), running(server, spec()):
             pass
     assert json.loads(server.lease) == OTHER, "and it is left alone at the end"
 
 
 def test_a_cluster_that_another_has_taken_ends_the_campaign_at_the_next_beat() -> None:
-    server, mine = Server(), world()
+    server, mine = Server(), existing_world()
     with database(server).reserved(spec(), mine):
         mine.platform.guard.beats.renew()
         held_by(server)
@@ -169,7 +169,7 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     server.lease = json.dumps({**OTHER, "process": ended_process()})
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.startswith("database tierbench_campaign at ") and line.endswith(
         "of campaign c1"
     )
@@ -211,7 +211,7 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(
     server.databases["tierbench_campaign"].clear()
     if not marked:
         server.comments.clear()  # its connection limit is still there
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -226,7 +226,7 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
     killed.__enter__()
     server.databases["tierbench_campaign"] = {"payroll"}
     server.comments = {"tierbench_campaign": comment} if comment else {}
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.endswith(": left alone, because others made it") and "psql" not in line
     assert server.databases["tierbench_campaign"] == {"payroll"}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -235,13 +235,13 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
 def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
     """`clean` drops it later, but not from under another campaign."""
     server, said = Server(), QuietProgress()
-    with database(server).reserved(spec(), world(said)):
+    with database(server).reserved(spec(), existing_world(said)):
         server.unreachable = HOSTS
     (text,) = said.said
     assert "`tierbench clean` drops it when no campaign is on the cluster" in text
     server.unreachable = ()
     held_by(server)
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
 
 
@@ -250,7 +250,7 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     held_by(server)
-    (line,) = left_behind.clean(world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
     assert json.loads(server.lease) == OTHER
 

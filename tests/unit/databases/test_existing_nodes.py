@@ -15,9 +15,9 @@ from tests.fake_existing import (
     Server,
     a_cache,
     database,
+    existing_world,
     running,
     spec,
-    world,
 )
 from tests.fakes import QuietProgress
 from tests.pages import FLAGS, listed, serving
@@ -83,7 +83,7 @@ def test_cards_are_read_once_and_without_their_collector_none_is_known() -> None
 def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     with running(server, spec(maintenance_database="postgres")) as cluster:
-        facts = database(server).facts(cluster, world()).recorded()
+        facts = database(server).facts(cluster, existing_world()).recorded()
     assert cluster.database == declaration.POSTGRESQL
     assert facts["version"] == "16.4"
     assert facts["existing"] is True
@@ -99,14 +99,17 @@ def test_a_commit_that_waits_for_the_disk_of_its_server_is_durable(
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     server.synchronous_commit = awaited
     with running(server, spec(maintenance_database="postgres")) as cluster:
-        facts = database(server).facts(cluster, world()).recorded()
+        facts = database(server).facts(cluster, existing_world()).recorded()
     assert facts["durable"] is True
 
 
 def test_facts_of_a_stand_in_are_marked() -> None:
     server = Server(banner=f"{YUGABYTEDB}, a stand-in")
     with running(server, spec()) as cluster:
-        assert database(server).facts(cluster, world()).recorded()["stand_in"] is True
+        assert (
+            database(server).facts(cluster, existing_world()).recorded()["stand_in"]
+            is True
+        )
 
 
 # ------------------------------------------------------------------ which disks hold a database
@@ -217,7 +220,7 @@ def test_a_postgresql_is_on_the_disk_of_its_directory_or_table_space(
         given = spec(1, 1, hosts="10.0.0.11", node_exporters=url)
         with running(server, given) as cluster:
             (node,) = cluster.nodes
-        database(server).check(given, world(progress))
+        database(server).check(given, existing_world(progress))
     assert (node.sources.get("disk-device"), node.wal_device) == (device, wal)
     hint = "or let yugabyte see `data_directory` (GRANT pg_read_all_settings)"
     assert any(hint in text for text in progress.said) is (device is None)
@@ -252,8 +255,8 @@ def test_settings_cache_and_what_was_counted_since_measuring_began(
         with running(
             server, spec(1, 1, None, hosts="10.0.0.11", **exporters)
         ) as cluster:
-            database(server).begin_measuring(cluster, world())
-            facts = database(server).facts(cluster, world())
+            database(server).begin_measuring(cluster, existing_world())
+            facts = database(server).facts(cluster, existing_world())
     assert facts.settings == {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
     assert facts.cache_bytes == cache_bytes
     assert facts.since_reset == {
@@ -281,7 +284,7 @@ def test_without_masters_tablets_and_leaders_are_asked_of_ysql() -> None:
     """As of a managed cluster, whose masters' pages are closed."""
     server = Server(tablets=led("10.0.0.11", "10.0.0.12", "10.0.0.13"))
     with running(server, spec()) as cluster:
-        facts = database(server).facts(cluster, world())
+        facts = database(server).facts(cluster, existing_world())
     assert facts.few_tablets == {"orders": 1}
     assert facts.more["tablets"] == 4
     leaders = {"10.0.0.11": 2, "10.0.0.12": 1, "10.0.0.13": 1}
@@ -292,7 +295,7 @@ def test_how_many_nodes_stand_behind_one_address_is_a_fact() -> None:
     """Its tablets are still asked of YSQL, and held against all nodes."""
     server = Server(tablets=led("10.0.0.11", "10.0.0.12", "10.0.0.13"))
     with running(server, spec(3, hosts="10.0.0.11")) as cluster:
-        facts = database(server).facts(cluster, world())
+        facts = database(server).facts(cluster, existing_world())
     assert facts.nodes_known == 3
     assert facts.more["hosts"] == ["10.0.0.11:5433"]
     assert facts.few_tablets == {"orders": 1}
@@ -302,7 +305,7 @@ def test_how_many_nodes_stand_behind_one_address_is_a_fact() -> None:
 def test_a_release_without_the_view_leaves_tablets_unknown() -> None:
     server = Server()
     with running(server, spec()) as cluster:
-        facts = database(server).facts(cluster, world())
+        facts = database(server).facts(cluster, existing_world())
     assert facts.few_tablets is None and "tablets" not in facts.more
 
 
@@ -319,7 +322,7 @@ def test_a_node_without_leaders_is_known_without_masters_too(
 ) -> None:
     server, progress = Server(tablets=led(*leaders)), QuietProgress()
     with running(server, spec()) as cluster:
-        database(server).begin_measuring(cluster, world(progress))
+        database(server).begin_measuring(cluster, existing_world(progress))
     said = [line for line in progress.said if "lead no tablet" in line]
     assert [line.split(" lead no")[0] for line in said] == idle
 
@@ -328,11 +331,11 @@ def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> Non
     """PgBouncer 1.18 gave a session process -429256030 while 15452 answered."""
     server, progress = Server(POSTGRESQL, given_process_id=-429256030), QuietProgress()
     given = spec(1, 1, hosts="10.0.0.11")
-    database(server).check(given, world(progress))
+    database(server).check(given, existing_world(progress))
     evidence = "the session was given process -429256030, and process 77 answers"
     assert f"a connection pooler answers for the database: {evidence}" in progress.said
     with running(server, given) as cluster:
-        assert database(server).facts(cluster, world()).pooler == evidence
+        assert database(server).facts(cluster, existing_world()).pooler == evidence
     managed = Server()
     with shown(enable_ysql_conn_mgr="true") as url:
         given = spec(tservers=of_each(url))

@@ -20,9 +20,9 @@ from tests.fake_existing import (
     Server,
     a_cache,
     database,
+    existing_world,
     running,
     spec,
-    world,
 )
 from tests.pages import FLAGS
 from tests.pages import Server as Site
@@ -48,8 +48,8 @@ def test_of_a_postgresql_what_was_done_in_other_databases_is_known() -> None:
     ]
     server = Server(POSTGRESQL, counters=readings)
     with running(server, spec(1, 1, None, hosts="10.0.0.11")) as cluster:
-        database(server).begin_measuring(cluster, world())
-        found = database(server).facts(cluster, world())
+        database(server).begin_measuring(cluster, existing_world())
+        found = database(server).facts(cluster, existing_world())
     assert (found.counter("transactions"), found.counter("others_transactions")) == (
         1060,
         60,

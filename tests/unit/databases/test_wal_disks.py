@@ -49,7 +49,7 @@ class Engine(FakePlatform):
         return (LocalMachine(self._root),)
 
 
-def world(root: Path, real_path: str) -> World:
+def world_of_wal_disks(root: Path, real_path: str) -> World:
     return fake_world(platform=Engine(root, real_path))
 
 
@@ -59,7 +59,7 @@ NODE = Node(
 
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
-    here = world(tmp_path, "/wal/pg_wal")
+    here = world_of_wal_disks(tmp_path, "/wal/pg_wal")
     assert wal_places.wal_devices([NODE], containers.PG_WAL, here) == {"node-1": "sdc"}
     assert (
         wal_places.wal_devices(
@@ -70,7 +70,7 @@ def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
 
 
 def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
-    here = world(tmp_path, "/data/pgdata/pg_wal")
+    here = world_of_wal_disks(tmp_path, "/data/pgdata/pg_wal")
     with pytest.raises(
         NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"
     ):

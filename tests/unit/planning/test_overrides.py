@@ -161,7 +161,7 @@ def test_data_larger_than_the_disks_are_sized_for_are_told() -> None:
 
 
 def test_the_report_says_what_was_set() -> None:
-    campaign = report_verdicts.campaign(frames=False)
+    campaign = report_verdicts.reported_campaign(frames=False)
     changed = replace(campaign, plan=replace(campaign.plan, overrides=("threads=32",)))
     for found, said in ((campaign, False), (changed, True)):
         section = conditions.environment(ReportIndex(found, report_verdicts.verdict()))
@@ -171,7 +171,7 @@ def test_the_report_says_what_was_set() -> None:
 def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_told() -> (
     None
 ):
-    campaign = report_verdicts.campaign(frames=False)
+    campaign = report_verdicts.reported_campaign(frames=False)
     first, *others = campaign.plan.profiles
     cluster = replace(first.cluster, network_bytes_per_s=12_500_000, client="beside")
     profiles = (replace(first, cluster=cluster), *others)

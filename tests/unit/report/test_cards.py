@@ -18,6 +18,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards, tier_picture
 from tests import report_verdicts
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 from tests.one_profile import alone, asked_for
 
 RATES_ONCE = {
@@ -37,7 +38,11 @@ def _documents() -> list[Document]:
     decided = build_campaign(workloads=["point-select", "tpcc"], frames=False)
     open_ = build_campaign(workloads=["insert"], repetitions=1, frames=False)
     alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
-    made = [documents.arrange(report_verdicts.campaign(), report_verdicts.verdict())]
+    made = [
+        documents.arrange(
+            report_verdicts.reported_campaign(), report_verdicts.verdict()
+        )
+    ]
     for campaign in (decided, open_, alone):
         made.append(documents.arrange(campaign, judge(campaign)))
     return made
@@ -74,7 +79,7 @@ def test_signs_between_clauses_decide_nothing_of_what_is_shown() -> None:
     """Claims and proofs are fields: no sentence is taken apart at its colon or its semicolons."""
     open_ = build_campaign(workloads=["insert", "tpcc"], values=_NOISY, frames=False)
     for campaign, verdict in (
-        (report_verdicts.campaign(), report_verdicts.verdict()),
+        (report_verdicts.reported_campaign(), report_verdicts.verdict()),
         (open_, judge(open_)),
     ):
         decisions = [_reworded(decision) for decision in verdict.decisions]
@@ -137,14 +142,14 @@ def test_why_no_tier_is_for_all_is_what_stands_behind_the_claim() -> None:
     parts = ReasonParts(claims=("none: for all; of 3",), proofs=("one: a", "two; b"))
     cluster = replace(verdict.cluster, reason_parts=parts)
     document = documents.arrange(
-        report_verdicts.campaign(), replace(verdict, cluster=cluster)
+        report_verdicts.reported_campaign(), replace(verdict, cluster=cluster)
     )
     assert document.brief.why == "One: a; two; b."
 
 
 def test_beside_a_picture_of_the_intervals_tiers_are_compared_in_a_line() -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     (drawn,) = cards.answers(index, with_pictures=True)
     (plain,) = cards.answers(index, with_pictures=False)
     assert (
@@ -184,7 +189,7 @@ def test_one_profile_is_drawn_beside_its_slo_alone() -> None:
 
 def test_its_picture_has_every_tier_with_price_and_margin() -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     chart = tier_picture.picture(index, "point-select")
     assert chart is not None and chart.live is not None
     rows = chart.live["datasets"]["tiers"]
@@ -211,7 +216,7 @@ def test_what_an_slo_asks_for_is_shaded_in_the_place_of_the_margin() -> None:
         runs.append(replace(run, record=record))
     plan = replace(campaign.plan, workloads=(asked,))
     campaign = replace(campaign, plan=plan, runs=tuple(runs))
-    chart = tier_picture.picture(ReportIndex(campaign, judge(campaign)), "tpcc")
+    chart = tier_picture.picture(judged_index(campaign), "tpcc")
     assert chart is not None and chart.live is not None
     (enough,) = chart.live["datasets"]["enough"]
     assert enough["from"] == 4000
@@ -265,7 +270,7 @@ def asked_clauses(slo: str) -> list[str]:
 
 def test_one_profile_has_no_picture() -> None:
     alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
-    assert tier_picture.picture(ReportIndex(alone, judge(alone)), "tpcc") is None
+    assert tier_picture.picture(judged_index(alone), "tpcc") is None
 
 
 def test_what_would_settle_a_cheaper_tier_says_which_tier_is_meant() -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Measurement, Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts, series
@@ -28,6 +27,7 @@ from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
+from tests.judged import judged_index
 from tests.tiers import changed
 
 pytestmark = pytest.mark.draws
@@ -238,7 +238,7 @@ def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
     )
     samples.loc[reads, "value"] = grown[reads]
     campaign = replace(campaign, runs=(replace(run, sampled=held(samples)),))
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     strip = series.Runs(index, "insert").of_limits(1)
     assert strip.to_dict(
         "records"
@@ -393,7 +393,7 @@ def test_latency_is_drawn_for_new_orders_and_for_all_but_delivery() -> None:
     campaign = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, measure_s=20.0
     )
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     orders, every = latency.of_workload(index, "tpcc")
     assert [orders.name, every.name] == [
         "tpcc-latency-distribution-new-order",
@@ -425,7 +425,7 @@ def test_a_run_that_kept_no_transactions_has_no_distribution() -> None:
 
 def _priced(**more: Any) -> tuple[ReportIndex, list[Chart]]:
     campaign = build_campaign(workloads=["point-select"], frames=False, **more)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     blocks = price_charts.price_charts(index, index.verdict.decisions[0])
     return index, [chart for block in blocks for chart in block.rows]
 
@@ -468,7 +468,7 @@ def test_latency_is_held_against_price_in_milliseconds(
         return replace(record, measurements=tuple(kept))
 
     campaign = build_campaign(workloads=[workload], frames=False, change=change)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     (block,) = price_charts.price_charts(index, index.verdict.decisions[0])
     scope = index.latency_scope(workload)
     for row in _rows(block.rows[-1], "offers"):
@@ -508,7 +508,7 @@ def test_an_slo_is_a_line_in_the_charts_that_it_limits() -> None:
     made = build_campaign(workloads=["point-select"], frames=False)
     (load,) = made.plan.workloads
     made = replace(made, plan=replace(made.plan, workloads=(replace(load, slo=slo),)))
-    index = ReportIndex(made, judge(made))
+    index = judged_index(made)
     (block,) = price_charts.price_charts(index, index.verdict.decisions[0])
     assert block.caption.endswith(" Dashed: the SLO.")
     for chart, value, words in zip(

@@ -201,7 +201,7 @@ def test_junit_tells_failed_runs_from_missing_ones() -> None:
 
 def test_junit_gives_each_verdict_its_own_outcome() -> None:
     campaign, verdict = (
-        report_verdicts.campaign(frames=False),
+        report_verdicts.reported_campaign(frames=False),
         report_verdicts.verdict(),
     )
     root = document(junit.text(campaign, verdict))
@@ -260,7 +260,9 @@ def test_openmetrics_has_every_sound_figure_in_the_units_of_the_standard() -> No
 
 def test_openmetrics_gives_times_of_runs_and_changes_with_their_intervals() -> None:
     verdict = report_verdicts.verdict()
-    found = families(openmetrics.text(report_verdicts.campaign(frames=False), verdict))
+    found = families(
+        openmetrics.text(report_verdicts.reported_campaign(frames=False), verdict)
+    )
     keys = ("profile", "workload", "metric", "scope")
     for name, field in (
         ("change_ratio", "change_pct"),
@@ -288,7 +290,9 @@ def test_openmetrics_gives_times_of_runs_and_changes_with_their_intervals() -> N
         s.timestamp is not None for family in found.values() for s in family.samples
     )
     first = found["tierbench_throughput_per_second"].samples[0]
-    ended_s = report_verdicts.campaign(frames=False).runs[0].record.phases[-1].end_s
+    ended_s = (
+        report_verdicts.reported_campaign(frames=False).runs[0].record.phases[-1].end_s
+    )
     assert float(first.timestamp) == ended_s  # type: ignore[arg-type]
 
 

@@ -25,6 +25,7 @@ from orchestrator.report.sections import (
     ticket,
 )
 from tests import loads
+from tests.judged import judged_index
 
 pytestmark = pytest.mark.draws
 
@@ -37,7 +38,7 @@ def index_of(text: str, *tiers: tuple[tuple[float, float], ...]) -> ReportIndex:
     table = dict(zip(("premium", "ultra"), tiers, strict=False))
     figures = loads.at_values(table, text)
     campaign = loads.build(loads.varied(text), figures, profiles=list(table))
-    return ReportIndex(campaign, judge(campaign))
+    return judged_index(campaign)
 
 
 def written(campaign: Results, folder: Path) -> str:
@@ -121,7 +122,7 @@ def tpcc(loads_of: tuple[Workload, ...]) -> ReportIndex:
         return [*loads.closed(run, rate, 0.01), measured("nopm", 27 * rate)]
 
     campaign = loads.build(loads_of, figures, profiles=["premium"])
-    return ReportIndex(campaign, judge(campaign))
+    return judged_index(campaign)
 
 
 def test_the_chart_of_a_tpcc_factor_has_the_nopm_that_its_law_is_of() -> None:
@@ -171,7 +172,7 @@ def test_a_change_of_single_runs_stands_without_brackets() -> None:
     campaign = loads.build(
         loads.varied(text), figures, profiles=["premium"], repetitions=1
     )
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     (varied,) = index.verdict.varied
     details = [
         cell.detail
@@ -213,7 +214,7 @@ def test_an_interval_that_reaches_zero_is_cut_on_logarithmic_axes() -> None:
         ]
 
     campaign = loads.build(loads.varied(TABLES), figures)
-    (section,) = factors.sections(ReportIndex(campaign, judge(campaign)))
+    (section,) = factors.sections(judged_index(campaign))
     (charts,) = (
         block for block in section.parts[0].blocks if isinstance(block, Charts)
     )
@@ -264,7 +265,7 @@ def test_what_is_not_proven_is_open() -> None:
         ]
 
     campaign = loads.build(loads.varied("without=disk"), figures)
-    (answer,) = factors.answers(ReportIndex(campaign, judge(campaign)))
+    (answer,) = factors.answers(judged_index(campaign))
     assert (
         "no difference is proven, so whether the disk was the limit is open"
         in answer.text
@@ -366,7 +367,7 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
         )
 
     campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     _, latency = factor_charts.charts_of(index, index.verdict.sweeps[0])
     assert (
         "point-select-load-average" in latency.path and "Average latency" in latency.svg
@@ -383,7 +384,7 @@ def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(
         return loads.flow(run, rate, served, 0.001)
 
     campaign = loads.build(loads.swept("rate=500,1000,2000"), figures)
-    index = ReportIndex(campaign, judge(campaign))
+    index = judged_index(campaign)
     throughput, p99 = factor_charts.charts_of(index, index.verdict.sweeps[0])
     assert throughput.svg.count('aria-roledescription="point"') == 6
     assert p99.svg.count('aria-roledescription="point"') == 5
@@ -396,7 +397,7 @@ def test_a_sweep_of_one_tier_says_what_it_found() -> None:
     alone = loads.build(
         loads.swept("threads=1,4,16,64"), loads.at_loads(TABLE), profiles=["premium"]
     )
-    index = ReportIndex(alone, judge(alone))
+    index = judged_index(alone)
     (answer,) = cards.answers(index, with_pictures=False)[-1:]
     assert (
         "at most 400 transactions/s from 1 thread to 64 threads; the knee is at 4 threads"

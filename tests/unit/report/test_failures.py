@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Record
 from orchestrator.report.blocks import Paragraph, Table
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import failures
 from orchestrator.report.sections.failures import by_class
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 ERRORS = [
     {
@@ -51,8 +50,8 @@ def on_premium(record: Record) -> Record:
     )
 
 
-@pytest.fixture(scope="module")
-def campaign() -> Results:
+@pytest.fixture(name="campaign", scope="module")
+def failing_campaign() -> Results:
     return build_campaign(
         profiles=["premium", "ultra"],
         workloads=["tpcc", "insert"],
@@ -64,7 +63,7 @@ def campaign() -> Results:
 
 
 def tables(campaign: Results) -> list[Table | Paragraph]:
-    (section,) = failures.section(ReportIndex(campaign, judge(campaign)))
+    (section,) = failures.section(judged_index(campaign))
     return [block for part in section.parts for block in part.blocks]  # type: ignore[misc]
 
 
@@ -128,4 +127,4 @@ def test_no_error_is_said_in_a_sentence_and_others_figures_have_no_section() -> 
     assert tables(clean)[1] == Paragraph("No errors.")
     disk = tuple(replace(load, database="none") for load in clean.plan.workloads)
     alone = replace(clean, plan=replace(clean.plan, workloads=disk))
-    assert failures.section(ReportIndex(alone, judge(alone))) == ()
+    assert failures.section(judged_index(alone)) == ()

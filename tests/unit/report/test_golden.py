@@ -31,7 +31,7 @@ pytestmark = pytest.mark.draws
 def written(tmp_path_factory: pytest.TempPathFactory) -> ReportPaths:
     folder = tmp_path_factory.mktemp("report")
     return concluding.write_report(
-        report_verdicts.campaign(), report_verdicts.verdict(), folder
+        report_verdicts.reported_campaign(), report_verdicts.verdict(), folder
     )
 
 
@@ -62,7 +62,9 @@ def _body(page: str) -> str:
 
 def test_the_terminals_first_screen_is_the_golden_one() -> None:
     screen = Console(width=100, record=True, file=io.StringIO())
-    for part in report.console(report_verdicts.campaign(), report_verdicts.verdict()):
+    for part in report.console(
+        report_verdicts.reported_campaign(), report_verdicts.verdict()
+    ):
         screen.print(part)
     lines = screen.export_text().splitlines()
     golden.compare(

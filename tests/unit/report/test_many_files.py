@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list, comparable_campaigns
-from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Note
 from orchestrator.report import campaign_tables
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from orchestrator.system import store
 from tests.campaigns import build_campaign, later
+from tests.judged import judged_index
 
 FILES = 1000
 MADE = build_campaign(workloads=["insert"], frames=False)
@@ -43,6 +42,6 @@ def test_a_comparison_names_the_first() -> None:
 
 def test_a_page_names_the_first_in_one_stamp() -> None:
     campaign = changed()
-    stamps = caveats.stamps(ReportIndex(campaign, judge(campaign)))
+    stamps = caveats.stamps(judged_index(campaign))
     (about,) = [stamp for stamp in stamps if "runs/" in stamp.text]
     assert about.text.count("runs/") == 5 and "995 more" in about.text

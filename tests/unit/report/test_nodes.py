@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.report.blocks import Section, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import nodes
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 
 def built(count: int) -> Results:
@@ -29,7 +29,7 @@ def built(count: int) -> Results:
 @pytest.fixture(scope="module")
 def three() -> ReportIndex:
     campaign = built(3)
-    return ReportIndex(campaign, judge(campaign))
+    return judged_index(campaign)
 
 
 def table(sections: tuple[Section, ...]) -> Table:
@@ -68,7 +68,7 @@ def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(
         for run in three.campaign.runs
     )
     campaign = replace(three.campaign, runs=runs)
-    shown = table(nodes.section(ReportIndex(campaign, judge(campaign))))
+    shown = table(nodes.section(judged_index(campaign)))
     place = [column.title for column in shown.columns].index("IOPS, WAL's disk")
     assert [row[place].text for row in shown.rows[1:4]] == ["100", "200", "300"]
 
@@ -95,7 +95,7 @@ def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(
 
 def test_one_node_alone_is_not_shown_again() -> None:
     campaign = built(1)
-    assert nodes.section(ReportIndex(campaign, judge(campaign))) == ()
+    assert nodes.section(judged_index(campaign)) == ()
 
 
 def test_a_tier_without_finished_runs_is_missing() -> None:
@@ -107,5 +107,5 @@ def test_a_tier_without_finished_runs_is_missing() -> None:
         measure_s=20.0,
         failed=[2],
     )
-    last = table(nodes.section(ReportIndex(campaign, judge(campaign)))).rows[-1]
+    last = table(nodes.section(judged_index(campaign))).rows[-1]
     assert last[0].text == "ultra" and {cell.text for cell in last[1:]} == {"missing"}

@@ -43,7 +43,9 @@ def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None
 def test_a_chart_is_drawn_when_a_page_or_its_file_asks_for_it() -> None:
     """A terminal and a box for the ticket, which need the document too, show none."""
     before = vega_library.drawn.cache_info()
-    arranged = document.arrange(report_verdicts.campaign(), report_verdicts.verdict())
+    arranged = document.arrange(
+        report_verdicts.reported_campaign(), report_verdicts.verdict()
+    )
     charts = list(blocks.charts_of(arranged))
     assert len(charts) > 10 and vega_library.drawn.cache_info() == before
     assert charts[0].svg.startswith("<svg ")
@@ -77,7 +79,7 @@ def test_without_what_draws_charts_each_place_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     paths = concluding.write_report(
-        report_verdicts.campaign(), report_verdicts.verdict(), tmp_path
+        report_verdicts.reported_campaign(), report_verdicts.verdict(), tmp_path
     )
     html, markdown = paths.html.read_text(), paths.markdown.read_text()
     assert len(paths.charts) > 10

@@ -25,7 +25,7 @@ from tests.campaigns import build_campaign
 @pytest.fixture(scope="module")
 def index() -> ReportIndex:
     return ReportIndex(
-        report_verdicts.campaign(frames=False), report_verdicts.verdict()
+        report_verdicts.reported_campaign(frames=False), report_verdicts.verdict()
     )
 
 

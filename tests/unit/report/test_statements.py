@@ -16,13 +16,11 @@ import pytest
 
 from orchestrator.analysis.figures.statements import grown, pooled
 from orchestrator.analysis.telemetry.causes import bottlenecks
-from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import NotCountedError, RunError, StatementError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import ClientLoad
 from orchestrator.report.blocks import Paragraph, Table
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import statements
 from orchestrator.report.wording import sentence
 from orchestrator.run.run_context import Draft, RunContext
@@ -31,6 +29,7 @@ from orchestrator.system.sql import Address
 from tests.campaigns import with_facts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
+from tests.judged import judged_index
 from tests.plans import a_plan
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "tierbench")
@@ -222,7 +221,7 @@ def facts(blocks: float = 0.0) -> dict[str, Any]:
 def test_the_report_has_the_runs_of_a_tier_together() -> None:
     shown = with_facts("point-select", facts(30.0), facts(50.0))
     assert pooled(run.record for run in shown.runs)[1] == 20.0
-    (section,) = statements.section(ReportIndex(shown, judge(shown)))
+    (section,) = statements.section(judged_index(shown))
     ((table,),) = (part.blocks for part in section.parts)
     assert isinstance(table, Table)
     titles = [column.title for column in table.columns]
@@ -246,7 +245,7 @@ def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -
     )
     assert "`shared_preload_libraries`" in reason
     plain = with_facts("point-select", {})
-    assert statements.section(ReportIndex(plain, judge(plain))) == ()
+    assert statements.section(judged_index(plain)) == ()
 
 
 NOT_COUNTED = {"not_read": "10.0.0.1:5432: nothing counts", "not_counted_in": "bench"}
@@ -254,7 +253,7 @@ NOT_COUNTED = {"not_read": "10.0.0.1:5432: nothing counts", "not_counted_in": "b
 
 def reason_shown(*of_runs: dict[str, Any]) -> str:
     campaign = with_facts("point-select", *[{"statements": read} for read in of_runs])
-    (section,) = statements.section(ReportIndex(campaign, judge(campaign)))
+    (section,) = statements.section(judged_index(campaign))
     ((paragraph,),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph) and paragraph.lead == "Not counted"
     return paragraph.text

@@ -15,11 +15,11 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from orchestrator.report.blocks import Table
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import resources
 from orchestrator.yugabyte import counters
 from tests.campaign_tables import growth_of, held, sampled_in
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 MB = 1e6
 # Growth per second of each node; the second one's log syncs slower.
@@ -151,9 +151,9 @@ def two_nodes() -> Results:
 
 def test_the_report_shows_them_where_they_were_sampled() -> None:
     plain = two_nodes()
-    assert resources.storage_engine(ReportIndex(plain, judge(plain))) == ()
+    assert resources.storage_engine(judged_index(plain)) == ()
     campaign = sampled(plain)
-    (shown,) = resources.storage_engine(ReportIndex(campaign, judge(campaign)))
+    (shown,) = resources.storage_engine(judged_index(campaign))
     ((table,),) = (part.blocks for part in shown.parts)
     assert isinstance(table, Table)
     row = {

@@ -14,16 +14,16 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.model import Objective
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import decisions
 from orchestrator.tier import NodeDisks, Price, RealDisks
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 LOADS = ["insert", "tpcc"]
 
 
-@pytest.fixture(scope="module")
-def campaign() -> Results:
+@pytest.fixture(name="campaign", scope="module")
+def ticketed_campaign() -> Results:
     made = build_campaign(workloads=LOADS, noise_pct=0.3)
     return replace(made, checksum="0f" * 32)
 
@@ -182,7 +182,7 @@ def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
         "1,620.00 USD a month for the disks and machines of your 3 nodes. At"
     )
     assert line(text, "Machines").startswith("in it 840.00 USD a month (westus2")
-    remark = decisions.table(ReportIndex(made, judge(made)), insert).remarks[-1]
+    remark = decisions.table(judged_index(made), insert).remarks[-1]
     assert remark == (
         "List prices of the disks and machines of 3 nodes: premium-v2, ultra and premium "
         "(westus2, as of 2026-01-01; example price list); azure/D280 and azure/D580 (westus2, "

@@ -9,6 +9,7 @@ from orchestrator.design.slo import parse
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import measured
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 TIERS = ("premium", "ultra")
 CAMPAIGN = build_campaign(
@@ -42,7 +43,7 @@ def test_the_p90_of_each_type_is_shown_and_no_column_where_no_run_has_one() -> N
         kept = tuple(m for m in run.record.measurements if m.metric != "latency_p90_s")
         runs.append(replace(run, record=replace(run.record, measurements=kept)))
     before = replace(CAMPAIGN, runs=tuple(runs))
-    (table,) = measured.by_type(ReportIndex(before, judge(before)), "tpcc")
+    (table,) = measured.by_type(judged_index(before), "tpcc")
     assert "p90" not in [head.title for head in table.columns]
 
 
@@ -60,7 +61,7 @@ def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() ->
         for load in CAMPAIGN.plan.workloads
     )
     asked = replace(CAMPAIGN, plan=replace(CAMPAIGN.plan, workloads=workloads))
-    (table,) = measured.by_type(ReportIndex(asked, judge(asked)), "tpcc")
+    (table,) = measured.by_type(judged_index(asked), "tpcc")
     assert table.columns[-1].title == "SLO"
     premium, ultra = (
         [row[-1].text for row in table.rows if row[0].tier == t] for t in TIERS

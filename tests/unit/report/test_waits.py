@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.verdicts import judge
 from orchestrator.report.blocks import Paragraph, Table
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import waits
 from tests.campaigns import with_facts
+from tests.judged import judged_index
 
 
 def waiting(*of_runs: dict[str, Any]) -> Results:
@@ -26,7 +25,7 @@ def test_the_report_has_the_mean_of_a_tiers_runs() -> None:
     read = event("YSQL", "TableRead", "RPCWait", 60.0)
     lock = event("TServer", "LockedBatchEntry_Lock", "WaitOnCondition", 30.0)
     shown = waiting({"events": [read, lock]}, {"events": [read]}, {})
-    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    (section,) = waits.section(judged_index(shown))
     ((table,),) = (part.blocks for part in section.parts)
     assert isinstance(table, Table)
     texts = [[cell.text for cell in row if cell.text] for row in table.rows]
@@ -40,12 +39,12 @@ def test_the_report_has_the_mean_of_a_tiers_runs() -> None:
 def test_the_report_says_why_it_is_not_known_and_nothing_where_none_was_asked() -> None:
     reason = "the release keeps no history of active sessions"
     absent = waiting({"not_read": reason}, {"not_read": reason})
-    (section,) = waits.section(ReportIndex(absent, judge(absent)))
+    (section,) = waits.section(judged_index(absent))
     ((paragraph,),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)
     assert paragraph.text == f"{reason}."
     plain = waiting({})
-    assert waits.section(ReportIndex(plain, judge(plain))) == ()
+    assert waits.section(judged_index(plain)) == ()
 
 
 def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
@@ -55,7 +54,7 @@ def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
     whole = {"events": [read], "window_s": 600.4}
 
     shown = waiting(short, longer, whole)
-    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    (section,) = waits.section(judged_index(shown))
     ((_, paragraph),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)
     assert paragraph.lead == "insert, premium"
@@ -67,7 +66,7 @@ def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
     )
 
     shown = waiting(longer, whole)
-    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    (section,) = waits.section(judged_index(shown))
     ((_, paragraph),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)
     assert "last 401 s" in paragraph.text and "not known" not in paragraph.text

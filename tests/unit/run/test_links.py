@@ -62,7 +62,7 @@ class OneEngine(FakePlatform):
     abilities = PlatformAbilities(shared_network=shared_network.SHARED)
 
 
-def world(answer: Any) -> tuple[World, FakePlatform]:
+def linked_world(answer: Any) -> tuple[World, FakePlatform]:
     platform = OneEngine(images=[own_images.tag(ROOT, "disk")], answer=answer)
     return fake_world(platform=platform), platform
 
@@ -71,7 +71,7 @@ def around(
     answer: Links, **cluster: Any
 ) -> tuple[dict[str, Any], FakePlatform, list[str]]:
     """Facts of a run whose links are in force once; `cluster`: keys of the profile's."""
-    here_world, platform = world(answer)
+    here_world, platform = linked_world(answer)
     spec = replace(a_profile().cluster, **{"network_bytes_per_s": RATE, **cluster})
     draft = SimpleNamespace(facts={})
     here: Any = SimpleNamespace(
@@ -149,13 +149,13 @@ def test_a_transfer_that_a_busy_moment_spoilt_is_made_again() -> None:
             answer.shown = next(seen)
         return answer(name, words)
 
-    here, _ = world(say)
+    here, _ = linked_world(say)
     assert links.proven(RATE, "a", "b", "host", here)["sent_bytes_per_s"] == RATE
 
 
 def test_a_link_that_is_off_three_times_is_not_tried_again() -> None:
     answer = Links(shown=(0.5 * RATE, RATE))
-    here, _ = world(answer)
+    here, _ = linked_world(answer)
     with pytest.raises(GateError):
         links.proven(RATE, "a", "b", "host", here)
     transfers = [words for words in answer.asked if words[1] == "measure"]
@@ -164,7 +164,7 @@ def test_a_link_that_is_off_three_times_is_not_tried_again() -> None:
 
 @pytest.mark.parametrize(("share", "is_true"), [(1.0199, True), (1.0201, False)])
 def test_a_transfer_may_be_off_by_two_percent(share: float, is_true: bool) -> None:
-    here, _ = world(Links(shown=(share * RATE, RATE)))
+    here, _ = linked_world(Links(shown=(share * RATE, RATE)))
     if is_true:
         shown = links.proven(RATE, "a", "b", "host", here)
         assert shown["sent_bytes_per_s"] == share * RATE
@@ -174,7 +174,7 @@ def test_a_transfer_may_be_off_by_two_percent(share: float, is_true: bool) -> No
 
 
 def test_what_the_helper_says_of_its_failure_is_evidence() -> None:
-    here, _ = world(
+    here, _ = linked_world(
         lambda name, words: completed("tc qdisc add: not permitted", exit_code=1)
     )
     with pytest.raises(GateError, match="could not be shaped or measured") as caught:
@@ -191,7 +191,7 @@ class ApartPlatform(FakePlatform):
 
 
 def test_machines_whose_network_all_share_are_refused() -> None:
-    here, _ = world(Links())
+    here, _ = linked_world(Links())
     links.check(a_profile(), here)
     apart = replace(a_profile(), placing=Placing(machines=("ssh://vm1",)))
     with pytest.raises(UsageError, match="use the network of their machine"):

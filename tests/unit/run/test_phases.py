@@ -43,7 +43,7 @@ class Slow(Log):
         super().say(word)
 
 
-def run(
+def phased_run(
     make: Make, restores: bool = True, broken: Mapping[str, BaseException] = NOTHING
 ) -> tuple[Slow, Record]:
     clock = FakeClock()
@@ -76,7 +76,7 @@ def lengths(record: Record) -> list[tuple[str, int]]:
 def test_phases_cover_a_run_from_begin_to_end(
     make: Make, restores: bool, broken: dict[str, BaseException], outcome: str
 ) -> None:
-    log, record = run(make, restores, broken)
+    log, record = phased_run(make, restores, broken)
     assert record.outcome == outcome
     begin_s, end_s = log.said_s[log.words[CHECKED]], log.said_s[log.words[-1]] + 1.0
     times_s = [
@@ -89,7 +89,7 @@ def test_phases_cover_a_run_from_begin_to_end(
 
 
 def test_checking_and_taking_down_have_phases_of_their_own(make: Make) -> None:
-    _, record = run(make)
+    _, record = phased_run(make)
     names = ["load", "prepare", "warm-up", "measure", "check", "read", "teardown"]
     assert [name for name, _ in lengths(record)] == names
     last = dict(lengths(record))
@@ -97,14 +97,14 @@ def test_checking_and_taking_down_have_phases_of_their_own(make: Make) -> None:
 
 
 def test_what_a_failed_load_took_is_no_preparing(make: Make) -> None:
-    _, record = run(make, broken={"run point-select": NodeError("node-1 died")})
+    _, record = phased_run(make, broken={"run point-select": NodeError("node-1 died")})
     assert lengths(record)[-2:] == [("warm-up", 1), ("teardown", len(DOWN))]
 
 
 def test_limits_are_in_force_while_the_load_runs_and_lifted_otherwise(
     make: Make,
 ) -> None:
-    log, _ = run(make)
+    log, _ = phased_run(make)
     begin = log.words.index("disks of premium up")
     own = [word for word in log.words[begin:] if "limits" in word or word in AROUND]
     assert own == [
@@ -120,19 +120,21 @@ def test_limits_are_in_force_while_the_load_runs_and_lifted_otherwise(
 
 
 def test_a_load_of_the_run_is_not_limited(make: Make) -> None:
-    log, _ = run(make, restores=False)
+    log, _ = phased_run(make, restores=False)
     assert log.words.index("limits lifted") < log.words.index("load")
     assert log.words.index("settle") < log.words.index("limits set")
 
 
 def test_a_disk_that_keeps_its_limits_is_only_slower(make: Make) -> None:
-    _, record = run(make, broken={"limits lifted": RunError("the disk did not answer")})
+    _, record = phased_run(
+        make, broken={"limits lifted": RunError("the disk did not answer")}
+    )
     assert record.outcome == "done"
 
 
 @pytest.mark.parametrize("word", ["limits set", "limits read back"])
 def test_a_disk_without_its_limits_has_no_result(make: Make, word: str) -> None:
-    _, record = run(
+    _, record = phased_run(
         make, broken={word: GateError("the disk enforces iops=0, expected 1100")}
     )
     assert (record.outcome, record.measurements) == ("failed", ())

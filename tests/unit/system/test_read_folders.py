@@ -32,8 +32,8 @@ from tests.campaigns import build_campaign, stored
 FIRST = "01-premium-insert-r1"
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> Path:
+@pytest.fixture(name="campaign")
+def stored_runs(tmp_path: Path) -> Path:
     """A stored campaign of four runs."""
     made = build_campaign(
         profiles=["premium", "ultra"],

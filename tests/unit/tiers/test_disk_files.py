@@ -107,8 +107,8 @@ def far(tmp_path: Path) -> Far:
     return Far(tmp_path / "machines")
 
 
-@pytest.fixture
-def world(far: Far, tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def far_world(far: Far, tmp_path: Path) -> World:
     return replace(fake_world(platform=far), cache=tmp_path / "cache")
 
 

@@ -53,8 +53,8 @@ class Kept(FakeTier):
         return {**EmulatedTier().kept_gate(machine, world), "image": self.image}
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def gate_world(tmp_path: Path) -> World:
     (tmp_path / "workloads/fio").mkdir(parents=True)
     (tmp_path / "workloads/fio/iops.fio").write_text("[iops]\n")
     return fake_world(Log(), tmp_path, FakeClock())

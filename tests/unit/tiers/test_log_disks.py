@@ -96,8 +96,8 @@ def platform() -> Devices:
     return Devices()
 
 
-@pytest.fixture
-def world(platform: Devices, tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def log_disk_world(platform: Devices, tmp_path: Path) -> World:
     return replace(fake_world(platform=platform), cache=tmp_path)
 
 

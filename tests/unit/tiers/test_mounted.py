@@ -197,8 +197,8 @@ def test_a_disk_that_vanished_explains_the_failure_of_a_run(
 # ------------------------------------------------------------------ one disk, or one for each node
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def mounted_world(tmp_path: Path) -> World:
     return fake_world(platform=Engine(tmp_path))
 
 

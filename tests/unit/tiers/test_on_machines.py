@@ -76,8 +76,8 @@ def roots(tmp_path: Path) -> list[Path]:
     return found
 
 
-@pytest.fixture
-def world(roots: list[Path], tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def world_of_machines(roots: list[Path], tmp_path: Path) -> World:
     platform = Vms([Vm(root, root.name) for root in roots])
     made = fake_world(platform=platform, shell=Shell())
     return replace(made, cache=tmp_path / "cache", root=ROOT)

@@ -55,8 +55,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def world(root: Path) -> World:
+@pytest.fixture(name="world")
+def snapshot_world(root: Path) -> World:
     return replace(
         fake_world(platform=Engine(root), shell=Shell()),
         cache=root / "cache",

@@ -163,8 +163,8 @@ def platform(rents: Rents) -> ClaimsPlatform:
     return ClaimsPlatform(rents)
 
 
-@pytest.fixture
-def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
+@pytest.fixture(name="world")
+def claims_world(platform: ClaimsPlatform, tmp_path: Path) -> World:
     return replace(fake_world(None, tmp_path), platform=platform, root=ROOT)
 
 

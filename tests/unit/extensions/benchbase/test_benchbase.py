@@ -92,7 +92,7 @@ CLIENT = Node("client", "client", container="tierbench-client")
 OUTPUT = (WITH_ATTEMPTS / "benchbase.out").read_text()
 
 
-def run(
+def benchbase_run(
     out: Path, engine: FakePlatform, workload: Workload = WORKLOAD
 ) -> tuple[Phase, Phase]:
     generator = BenchBase(BenchBaseSource(home(out / "benchbase")))
@@ -104,7 +104,7 @@ def run(
 
 
 def test_phases_are_those_that_benchbase_announces(tmp_path: Path) -> None:
-    phases = run(tmp_path, FakePlatform(answer=lambda *_: OUTPUT))
+    phases = benchbase_run(tmp_path, FakePlatform(answer=lambda *_: OUTPUT))
     times_s = pytest.approx(
         (1795228336.139, 1795228337.145, 1795228337.145, 1795228339.146)
     )
@@ -121,7 +121,7 @@ def test_with_keying_times_the_window_begins_after_the_longest(tmp_path: Path) -
         "2026-11-21T02:00:28.000Z INFO  ThreadBench - TERMINATE :: Waiting",
     )
     engine = FakePlatform(answer=lambda *_: "\n".join(lines))
-    warmup, measure = run(tmp_path, engine, asking(think="spec"))
+    warmup, measure = benchbase_run(tmp_path, engine, asking(think="spec"))
     assert warmup.duration_s == pytest.approx(3 + 18)
     assert measure.duration_s == pytest.approx(7.001)
     assert "<time>25</time>" in (tmp_path / "benchbase.xml").read_text()
@@ -129,7 +129,7 @@ def test_with_keying_times_the_window_begins_after_the_longest(tmp_path: Path) -
 
 def test_the_password_is_in_the_environment_alone(tmp_path: Path) -> None:
     engine = FakePlatform(answer=lambda *_: OUTPUT)
-    run(tmp_path, engine)
+    benchbase_run(tmp_path, engine)
     ((_, _, *argv),), (env,) = engine.asked, engine.environments
     assert env["PGPASSWORD"] == "s3cret"
     assert "s3cret" not in " ".join(argv) + env["BENCHBASE_XML"]
@@ -151,7 +151,7 @@ def test_a_failed_execution_fails_the_run(
     engine = FakePlatform(answer=lambda *_: completed(output, exit_code))
     (tmp_path / "tpcc_1.summary.json").write_text(json.dumps({"Final State": state}))
     with pytest.raises(LoadError, match=message):
-        run(tmp_path, engine)
+        benchbase_run(tmp_path, engine)
 
 
 # ------------------------------------------------------------------ what was loaded

@@ -21,9 +21,9 @@ from orchestrator.extensions.predict.stored import without_slo
 from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
 from orchestrator.report.charts import charts
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import campaign_writing, store
 from tests.campaigns import build_campaign
+from tests.judged import judged_index
 
 pytestmark = pytest.mark.draws
 
@@ -61,8 +61,8 @@ EVERY = (
 )
 
 
-@pytest.fixture(scope="module")
-def campaign() -> Results:
+@pytest.fixture(name="campaign", scope="module")
+def predicted_campaign() -> Results:
     made = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1
     )
@@ -72,7 +72,7 @@ def campaign() -> Results:
 def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
     campaign: Results,
 ) -> None:
-    (section,) = predicted_section.section(ReportIndex(campaign, judge(campaign)))
+    (section,) = predicted_section.section(judged_index(campaign))
     table, maps = section.parts[0].blocks
     assert isinstance(table, Table) and isinstance(maps, Charts)
     texts = [[cell.text for cell in row] for row in table.rows]
@@ -90,7 +90,7 @@ def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
 
 def test_a_campaign_without_predictions_has_no_such_section(campaign: Results) -> None:
     bare = replace(campaign, predictions=())
-    assert predicted_section.section(ReportIndex(bare, judge(bare))) == ()
+    assert predicted_section.section(judged_index(bare)) == ()
 
 
 def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) -> None:

@@ -425,7 +425,7 @@ def syncing(record: Record) -> Record:
     return replace(record, facts={**record.facts, "database": facts})
 
 
-def campaign(**given: Any) -> Results:
+def syncing_campaign(**given: Any) -> Results:
     return build_campaign(
         workloads=["tpcc"],
         repetitions=3,
@@ -442,7 +442,7 @@ def run_of(results: Results, tier: str, number: int = 0) -> RunData:
 
 
 def test_demands_are_counters_by_transactions() -> None:
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     asked, own = model(run, None, None)
     rate = next(
         m.value for m in run.record.measurements if m.metric == "throughput_per_s"
@@ -491,7 +491,7 @@ def seeing(run: RunData, **sessions: float) -> RunData:
 def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
     """A tenth of the time in I/O, of which its reads of 0.7 ms are less, and the rest its own
     writes: those beyond the 500 a second of the writer; and a tenth in locks."""
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     plain, _ = model(run, None, None)
     figures = {m.metric: m.value for m in run.record.measurements if m.scope == "all"}
     rate, took_s = figures["throughput_per_s"], figures["latency_avg_s"]
@@ -582,7 +582,7 @@ def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
     with pytest.raises(
         UsageError, match="premium-tpcc-r1 was at a cap of its disk for 100 %"
     ) as no:
-        model(run_of(campaign(), "premium"), None, None)
+        model(run_of(syncing_campaign(), "premium"), None, None)
     assert "--probe" in no.value.advice
 
 
@@ -606,7 +606,7 @@ def at_times(run: RunData, share: float) -> RunData:
 def test_a_run_at_its_cap_at_times_is_told_with_wider_intervals_and_half_the_time_refused() -> (
     None
 ):
-    results = campaign()
+    results = syncing_campaign()
     run = run_of(results, "ultra")
 
     def width(share: float) -> float:
@@ -629,12 +629,12 @@ def test_a_cap_that_is_reached_without_waiting_hides_nothing() -> None:
     """One session on 500 IOPS of 2 ms is at the cap, and no I/O waits."""
     shape = Shape(200.0, 495.0, 5.0, await_s=0.002, cpu_pct=5.0)
     shapes = {("premium", "tpcc"): shape}
-    results = with_tier(campaign(shapes=shapes), "premium", iops=500)
+    results = with_tier(syncing_campaign(shapes=shapes), "premium", iops=500)
     assert time_at_cap(run_of(results, "premium"), None) == 0
 
 
 def test_a_run_that_lacks_a_stage_predicts_no_tier() -> None:
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     load = replace(run.record.workload, varied=Varied("tpcc", "without", "commit"))
     with pytest.raises(UsageError, match="measured without commit") as refused:
         model(replace(run, record=replace(run.record, workload=load)), None, None)
@@ -654,7 +654,7 @@ def quiet(results: Results, tier: str) -> Results:
 
 
 def test_a_quiet_run_beside_it_gives_the_delay_of_a_run_at_its_cap() -> None:
-    results = quiet(campaign(), "premium")
+    results = quiet(syncing_campaign(), "premium")
     run = run_of(results, "premium")
     beside = quiet_run(results, run)
     assert beside is not None and beside.record.workload.threads == 1
@@ -662,18 +662,18 @@ def test_a_quiet_run_beside_it_gives_the_delay_of_a_run_at_its_cap() -> None:
     # 25 ms, without 12 ms of CPU, some for the client, 2.25 reads and a sync of 2 ms each
     assert 0.003 < asked.delay_s < 0.009
     assert asked.sessions == 24, "the load stays that of the run"
-    assert quiet_run(campaign(), run) is None
+    assert quiet_run(syncing_campaign(), run) is None
 
 
 def test_a_full_cpu_leaves_no_delay_to_be_told() -> None:
     shapes = {("ultra", "tpcc"): replace(SHAPES["ultra", "tpcc"], cpu_pct=85.0)}
-    asked, _ = model(run_of(campaign(shapes=shapes), "ultra"), None, None)
+    asked, _ = model(run_of(syncing_campaign(shapes=shapes), "ultra"), None, None)
     assert asked.delay_s == 0.0
 
 
 def test_what_was_not_sampled_is_refused() -> None:
     with pytest.raises(UsageError, match="are not all known"):
-        model(run_of(campaign(frames=False), "ultra"), None, None)
+        model(run_of(syncing_campaign(frames=False), "ultra"), None, None)
 
 
 def with_a_log_disk(run: RunData, log: Limits) -> RunData:
@@ -687,7 +687,7 @@ def with_a_log_disk(run: RunData, log: Limits) -> RunData:
 
 
 def test_syncs_of_a_log_apart_are_not_taken_off_what_the_data_wrote() -> None:
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     on_one_disk, _ = model(run, None, None)
     apart, disk = model(with_a_log_disk(run, Limits(500)), None, None)
     assert on_one_disk.log_bytes == apart.log_bytes > 0
@@ -699,13 +699,13 @@ def test_syncs_of_a_log_apart_are_not_taken_off_what_the_data_wrote() -> None:
 def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
     share_pct: float, is_refused: bool
 ) -> None:
-    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
+    run = with_a_log_disk(run_of(syncing_campaign(), "ultra"), Limits(500))
     run.seen_of_nodes[None] = {"db-1": of_figures({"wal_iops_of_cap_pct": share_pct})}
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 
 def test_a_run_s_own_disks_are_simulated_behind_their_machine() -> None:
-    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(50_000))
+    run = with_a_log_disk(run_of(syncing_campaign(), "ultra"), Limits(50_000))
     record = run.record
     machine = MachineLimits("azure/Standard_D4s_v5", Limits(6_400))
     tier = replace(record.profile.tier, machine=machine)
@@ -718,14 +718,14 @@ def test_a_run_s_own_disks_are_simulated_behind_their_machine() -> None:
 def test_a_machine_that_holds_both_disks_back_hides_what_else_takes_time(
     time_pct: float, is_refused: bool
 ) -> None:
-    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
+    run = with_a_log_disk(run_of(syncing_campaign(), "ultra"), Limits(500))
     seen = {"time_at_machine_iops_cap_pct": time_pct, "held_back_pct": 50.0}
     run.seen_of_nodes[None] = {"db-1": of_figures(seen)}
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 
 def test_a_window_with_a_slow_disk_is_refused() -> None:
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     slow = (SlowDisk("node-1", "share", 10.0, 5.0),)
     load = replace(run.record.workload, slow=slow)
     slowed = replace(run, record=replace(run.record, workload=load))
@@ -770,7 +770,7 @@ def test_what_the_gate_measured_of_a_real_disk_of_the_log_is_not_that_of_the_dat
 
 
 def test_predictions_follow_the_disk_and_upwards_ones_are_wider() -> None:
-    results = campaign()
+    results = syncing_campaign()
     predictor = Predictor(results, run_of(results, "premium-v2"))
     slower, faster = (
         predictor.predict(build_tier(name)) for name in ("premium", "ultra")
@@ -796,7 +796,7 @@ def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(
 ) -> None:
     """Half a second longer than measured, on another tier: of transactions that are all alike half
     a second too, of a mix, which is not simulated, as many times as long."""
-    results = campaign()
+    results = syncing_campaign()
     scope = "new_order" if mixed else "all"
 
     def p99_s(longer_s: float) -> tuple[float, float]:

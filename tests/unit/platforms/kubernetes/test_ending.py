@@ -84,8 +84,8 @@ class Campaign:
         return [path for _, path in self.cluster.calls[self._calls_before :]]
 
 
-@pytest.fixture
-def campaign(cluster: FakeCluster, tmp_path: Path) -> Campaign:
+@pytest.fixture(name="campaign")
+def ending_campaign(cluster: FakeCluster, tmp_path: Path) -> Campaign:
     return Campaign(cluster, tmp_path)
 
 
