@@ -19,6 +19,7 @@ from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.apps import an_app, tierbench, with_parts
+from tests.calls import calls_of
 from tests.fakes import FakePlatform, QuietProgress, completed
 
 
@@ -101,6 +102,18 @@ def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
     assert own_images.tag(tmp_path, "x") == before
     (folder / "Dockerfile").write_text("FROM b\n")
     assert own_images.tag(tmp_path, "x") != before
+
+
+def test_what_a_tag_is_made_of_is_read_once_while_it_does_not_change() -> None:
+    """A plan of a hundred runs asked for the same tags hundreds of times."""
+    first = own_images.tag(ROOT, "disk")
+    read: list[str] = []
+
+    def again() -> None:
+        read.append(own_images.tag(ROOT, "disk"))
+
+    assert calls_of({"read": Path.read_bytes}, again) == {}
+    assert read == [first]
 
 
 def test_a_daemon_outlives_what_starts_it(tmp_path: Path) -> None:

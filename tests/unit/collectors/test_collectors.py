@@ -360,7 +360,7 @@ def full_at() -> Iterator[Callable[[int], None]]:
 def test_samples_that_the_disk_has_no_room_for_are_missed_and_memory_stays(
     tmp_path: Path, full_at: Callable[[int], None]
 ) -> None:
-    part = 300
+    part = 100
     readings = Readings(folder=tmp_path, part=part)
     kept: list[Sample] = []
 
