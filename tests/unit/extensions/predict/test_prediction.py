@@ -528,7 +528,7 @@ def with_reads(run: RunData, times: float) -> RunData:
 
 def test_reads_that_took_longer_than_simulated_wait_behind_others() -> None:
     """They wait the longer the fewer I/Os a disk lets through, which a delay would not."""
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     read_s = SHAPES["ultra", "tpcc"].await_s
     asked, fast = model(run, None, None)
     without = simulate(replace(asked, read_ahead=0.0), fast)
@@ -543,14 +543,14 @@ def test_reads_that_took_longer_than_simulated_wait_behind_others() -> None:
 
 
 def test_reads_that_waited_for_nothing_else_are_as_simulated() -> None:
-    asked, own = model(with_reads(run_of(campaign(), "ultra"), 0.5), None, None)
+    asked, own = model(with_reads(run_of(syncing_campaign(), "ultra"), 0.5), None, None)
     assert asked.read_ahead == 0
     assert simulate(asked, own).read_s == pytest.approx(0.0005, rel=0.02)
 
 
 def test_no_transaction_waits_longer_for_reads_than_it_took() -> None:
     """A read that is made ahead of its use takes time of the disk, and not of a transaction."""
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     took_s = whole([run], ("latency_avg_s", "all"))[0]
     asked, own = model(with_reads(run, 100.0), None, None)
     assert asked.delay_s == pytest.approx(0.0, abs=0.02 * took_s)
@@ -559,7 +559,7 @@ def test_no_transaction_waits_longer_for_reads_than_it_took() -> None:
 
 def test_a_few_reads_tell_nothing() -> None:
     """Of seven reads one may have waited for anything."""
-    run = with_reads(run_of(campaign(), "ultra"), 2.0)
+    run = with_reads(run_of(syncing_campaign(), "ultra"), 2.0)
     asked, _ = model(run, None, None)
     assert asked.read_ahead > 0
     asked, _ = model(with_counter(run, counter_names.READS, 1e-4), None, None)
@@ -568,7 +568,7 @@ def test_a_few_reads_tell_nothing() -> None:
 
 def test_a_disk_without_a_cap_has_nothing_ahead_and_all_of_the_delay() -> None:
     """Reads that took longer are a part of the delay there, which is not lost."""
-    run = run_of(campaign(), "ultra")
+    run = run_of(syncing_campaign(), "ultra")
     took_s = whole([run], ("latency_avg_s", "all"))[0]
     tier = run.record.profile.tier
     profile = replace(run.record.profile, tier=replace(tier, limits=Limits()))
