@@ -64,6 +64,8 @@ class Answering:
     who: str
     beats: Callable[[], guards.GuardBeats]
     probe: Callable[[], object]
+    # The name within `who` of one of several engines; empty for the only one.
+    place: str = ""
 
     def answers(self) -> bool:
         with suppress(Exception):  # whatever it is, it is no answer
@@ -82,10 +84,12 @@ class Answering:
         # end.
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
             self._is_gone = True
-            raise UnavailableError(
+            error = UnavailableError(
                 f"{self.who} does not answer after the signal, and is not asked again",
                 advice="check that it can be reached from here again",
             )
+            error.place = self.place
+            raise error
 
 
 def timed_out(error: BaseException | None) -> bool:

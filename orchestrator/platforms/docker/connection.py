@@ -268,7 +268,7 @@ class Engine:
             )
         who = f"the Docker engine {known_as}".strip()
         ping = self.client.ping
-        self.answering = lifecycle.Answering(who, lambda: self.beats, ping)
+        self.answering = lifecycle.Answering(who, lambda: self.beats, ping, known_as)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:

@@ -85,7 +85,7 @@ def test_a_silent_engine_is_asked_whether_it_is_there_and_then_nothing(
     platform, peer.silent = ended(peer), {*_ANSWERS}
     for _step in range(3):
         with pytest.raises(
-            UnavailableError, match="the Docker engine vm1 does not answer"
+            UnavailableError, match=r"^the Docker engine vm1 does not answer"
         ):
             platform.container("x").state()
     assert peer.asked == ["/_ping"]
@@ -109,3 +109,15 @@ def test_an_engine_that_takes_its_time_is_waited_for(peer: Peer) -> None:
 
     threading.Thread(target=asked_twice, daemon=True).start()
     assert platform.container("x").state() == "running"
+
+
+def test_an_error_that_has_the_engine_s_name_by_chance_is_named(peer: Peer) -> None:
+    """`vm1` is within `vm10`, and was taken for the name of the engine."""
+    engine = DockerPlatform(SystemClock(), peer.address, known_as="vm1")
+    errors = engine.container("x").engine.errors
+    with (
+        pytest.raises(UnavailableError, match=r"^vm1: vm10 is not known there"),
+        errors("looking"),
+        errors("looking at it"),
+    ):
+        raise UnavailableError("vm10 is not known there")
