@@ -9,13 +9,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.metrics import measured
 from orchestrator.model import (
     RESULTS_FORMAT,
@@ -235,12 +236,15 @@ def build_run(
     )
     if not (frames and done):
         return RunData(record, empty_intervals, held(empty_samples()))
-    intervals = intervals_of(workload, phases, shape.throughput_per_s, drift_pct, seed)
+    rate_per_s = shape.throughput_per_s
+    # Made when they are read, because most tests read records alone.
+    intervals = partial(intervals_of, workload, phases, rate_per_s, drift_pct, seed)
+    samples = cache(partial(samples_of, nodes, phases, shape, host_cpus, seed + 1))
     return RunData(
         record,
-        lambda: intervals,
-        held(samples_of(nodes, phases, shape, host_cpus, seed + 1)),
-        partial(transactions_of, workload, phases, shape.throughput_per_s, seed + 2),
+        cache(intervals),
+        Samples(lambda: (samples(),)),
+        partial(transactions_of, workload, phases, rate_per_s, seed + 2),
     )
 
 
