@@ -10,8 +10,8 @@ import pytest
 from orchestrator.extensions.predict import demands, prediction
 from orchestrator.extensions.predict.sharing import Simulations
 
-# A quarter of those for users: percentiles of them are told all the same.
-_EVENTS = 10_000
+# Half of those for users: what is near a border stands on the same side of it.
+_EVENTS = 20_000
 # As `sharing.simulate`, one for all tests of a process.
 _simulate = lru_cache(maxsize=1024)(Simulations(_EVENTS).simulate)
 
