@@ -197,14 +197,17 @@ def _quickly_read(text: str) -> object:
 def _question_marks_are_text(text: str, node: yaml.Node) -> bool:
     """Whether each stands in a comment, or in a scalar outside of `[]` and `{}`. In these libyaml
     takes some for text that PyYAML refuses, and before a blank they begin a key."""
-    marks = text.count(_QUESTION_MARK)
-    if not marks:
+    if _QUESTION_MARK not in text:
         return True
-    in_comments = "".join(_COMMENT.findall(text)).count(_QUESTION_MARK)
-    in_scalars = 0
+    outside: list[str] = []
+    end = 0
     for scalar in _block_scalars(node, set()):
-        in_scalars += scalar.value.count(_QUESTION_MARK)
-    return marks == in_comments + in_scalars
+        outside.append(text[end : scalar.start_mark.index])
+        end = scalar.end_mark.index
+    outside.append(text[end:])
+    # In the place of each scalar a letter, so that no line begins otherwise than before.
+    without_scalars = "s".join(outside)
+    return _QUESTION_MARK not in _COMMENT.sub("", without_scalars)
 
 
 def _block_scalars(node: yaml.Node, seen: set[int]) -> Iterator[yaml.ScalarNode]:

@@ -168,6 +168,11 @@ def _named(
 def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
     """UsageError unless each disk that is named is there, and some node has one."""
     has_disk = _places(given, runs)
+    if not has_disk:
+        raise UsageError(
+            "no run of the campaign came as far as its database's nodes",
+            "measure it again: `tierbench resume` goes on with a campaign",
+        )
     for place, disks in given.named.items():
         if place not in has_disk:
             raise _no_place(place, has_disk)

@@ -84,10 +84,11 @@ class GivenDisks:
         have more than may be meant."""
         names = self.named.get(place)
         if names is not None:
-            disks: list[FileDisk] = []
+            # A disk may be named in two ways: by its number, and with its machine.
+            disks: dict[FileDisk, None] = {}
             for name in names:
-                disks += _at_most(1, self.called(name), place)
-            return disks
+                disks.update(dict.fromkeys(_at_most(1, self.called(name), place)))
+            return [*disks]
         node = _node(record, place)
         recorded = provider_names.of_disks(record, place.node, of_log=place.of_log)
         if recorded:

@@ -405,6 +405,18 @@ def test_what_is_below_an_emulated_disk_is_not_its_tiers(
     assert "has no run on disks of a provider" in capsys.readouterr().err
 
 
+def test_runs_without_nodes_have_no_disk(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of them failed before their databases had started."""
+    file = of_azure(folder, {**AMOUNTS, **IDLE})
+    for record in folder.glob("runs/*/record.json"):
+        content = json.loads(record.read_text())
+        record.write_text(json.dumps({**content, "nodes": []}))
+    assert analyzed(folder, *given(file)) == EXIT_USAGE
+    assert "came as far as its database's nodes" in capsys.readouterr().err
+
+
 def test_of_a_disk_without_a_report_of_limits_nothing_is_kept(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -473,6 +485,18 @@ def test_a_stripe_of_which_a_disk_is_missing_is_told_so(
     assert "the files have 1 of the 2 disks of premium/node-1" in warned
 
 
+def test_a_disk_that_is_named_in_two_ways_is_one(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(tmp_path / "results", "premium", count=2)
+    file = of_azure(folder, {**AMOUNTS, **AT_LIMIT})
+    named = ("--disk", "node-1=lun0", "--disk", "node-1=node-1/lun0")
+    assert analyzed(folder, *given(file), *named) == EXIT_DONE
+    warned = " ".join(capfd.readouterr().err.split())
+    assert "the files have 1 of the 2 disks of premium/node-1" in warned
+    assert evidence_of(folder)["disk_iops_limit_reached_pct"] == 100
+
+
 def test_the_disks_of_data_and_log_are_named_as_documented(tmp_path: Path) -> None:
     folder = stored(tmp_path / "results", "premium", disk=WITH_LOG)
     data = of_azure(folder, {**AMOUNTS, **IDLE}, ("0", "1"))
@@ -490,6 +514,21 @@ def test_the_disks_of_data_and_log_are_named_as_documented(tmp_path: Path) -> No
         "the time." in text
     )
     assert "node-1.wal/lun2" in text
+
+
+def test_a_log_s_disk_is_not_blamed_where_the_data_s_was_at_its_limit_as_long(
+    tmp_path: Path,
+) -> None:
+    folder = stored(tmp_path / "results", "premium", disk=WITH_LOG)
+    both = of_azure(folder, {**AMOUNTS, **AT_LIMIT}, ("0", "2"))
+    named = ("--disk", "node-1=lun0", "--disk", "node-1.wal=lun2")
+    assert analyzed(folder, *given(both), *named) == EXIT_DONE
+    evidence = evidence_of(folder)
+    assert evidence["disk_iops_limit_reached_pct"] == 100
+    assert evidence["wal_iops_limit_reached_pct"] == 100
+    text = text_of(folder)
+    assert "A larger disk for the WAL would help" not in text
+    assert "demand on the WAL's own disk was above its IOPS for 100 %" in text
 
 
 def test_which_of_two_disks_is_the_log_s_is_not_guessed(

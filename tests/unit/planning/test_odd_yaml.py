@@ -156,6 +156,11 @@ def test_what_is_read_quickly_is_read_so_with_care(text: str) -> None:
         ("a: [What?]", False),
         ("? a\n: b", False),
         ("a: {b: What?}", False),
+        # What looks like a comment is a line of a text, and PyYAML refuses the list below it.
+        ("a: |\n  # Why?\nb: [c?d]", False),
+        ("a: |\n  # Why?\nb: c", True),
+        # A text has a mark that its file spells otherwise.
+        ('a: "\\x3f"\nb: [c?d]', False),
     ],
 )
 def test_a_question_mark_is_read_quickly_where_it_is_text(

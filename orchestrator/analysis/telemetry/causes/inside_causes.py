@@ -145,12 +145,16 @@ def _uses_cap_of_wal(values: Evidence) -> bool:
 
 
 def _reports_wal(values: Evidence) -> bool:
-    """Whether a provider reports that a limit of it was reached in the median second."""
-    most_pct = largest(
-        values.report.wal_iops_limit_reached_pct,
-        values.report.wal_bandwidth_limit_reached_pct,
+    """Whether a provider reports that a limit of it was reached in the median second, and that the
+    data's disk was not at one of its own for as long: else it may have been either of them."""
+    report = values.report
+    of_wal_pct = largest(
+        report.wal_iops_limit_reached_pct, report.wal_bandwidth_limit_reached_pct
     )
-    return most_pct >= HALF_THE_TIME_PCT
+    of_data_pct = largest(
+        report.disk_iops_limit_reached_pct, report.disk_bandwidth_limit_reached_pct
+    )
+    return of_wal_pct >= HALF_THE_TIME_PCT and of_wal_pct > of_data_pct
 
 
 def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
