@@ -196,6 +196,14 @@ def rented_logs(tier: Tier) -> int:
     return tier.wal.disk.storage_class.nodes
 
 
+def striped_of_log(tier: Tier) -> int:
+    """How many disks are striped to the one that holds a node's WAL alone."""
+    # Real disks that are named for the log alone may have no tier of their own.
+    if tier.wal is None:
+        return 1
+    return tier.wal.count
+
+
 def log_disks(tier: Tier) -> set[tuple[str, str]]:
     """Machine and path of each disk that the tier names for WAL."""
     log_places: set[tuple[str, str]] = set()

@@ -140,13 +140,17 @@ def _all_to_name(asked: Asked, records: Iterable[Record]) -> list[str]:
 
 
 def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
-    """`--disk p15/node-1=DISK` of each disk that is not recognised by itself."""
+    """`--disk p15/node-1=DISK` for each disk that is not recognised by itself; as often as disks
+    are striped to one."""
     profile = record.run.profile
-    has_logs = node_disks.has_logs(record.profile.tier)
+    tier = record.profile.tier
+    has_logs = node_disks.has_logs(tier)
     is_alone = len(asked.campaign.plan.profiles) == 1 and not has_logs
     for node in database_nodes(record.nodes):
         if not is_alone and not provider_names.of_disks(record, node.name):
-            yield f"--disk {profile}/{node.name}=DISK"
+            yield from [f"--disk {profile}/{node.name}=DISK"] * tier.count
         if has_logs and not provider_names.of_disks(record, node.name, of_log=True):
             log = reported_disks.place(node.name, of_log=True)
-            yield f"--disk {profile}/{log}=DISK"
+            yield from [f"--disk {profile}/{log}=DISK"] * node_disks.striped_of_log(
+                tier
+            )

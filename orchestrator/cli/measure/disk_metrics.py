@@ -182,6 +182,10 @@ def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
                     f"the files have no disk {disk}",
                     f"they have {listed(given.disks)}",
                 )
+    for record in runs:
+        for place in given.named:
+            if place.of_log and place.profile == record.run.profile:
+                _require_apart(given, record, place)
     if not any(has_disk.values()):
         place = next(iter(has_disk))
         disk = str(next(iter(given.disks)))
@@ -189,6 +193,17 @@ def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
             f"which disk is whose is not known of {listed(given.disks)}",
             f"name the disk of each node, such as --disk {place}={disk}",
         )
+
+
+def _require_apart(given: GivenDisks, record: Record, log: CampaignDisk) -> None:
+    """UsageError if a disk of a node's log is one of its data: both would have its limits."""
+    of_data = given.of_place(record, log.of_data)
+    for disk in given.of_place(record, log):
+        if disk in of_data:
+            raise UsageError(
+                f"{disk} is named for the log of {log.of_data}, and holds its data",
+                f"name another disk: --disk {log}=DISK",
+            )
 
 
 def _no_place(place: CampaignDisk, there: Iterable[CampaignDisk]) -> UsageError:

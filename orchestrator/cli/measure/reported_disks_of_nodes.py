@@ -52,12 +52,9 @@ class CampaignDisk(NamedTuple):
     def striped(self, record: Record) -> int:
         """How many disks the profile stripes to the one that is there."""
         tier = record.profile.tier
-        if not self.of_log:
-            return tier.count
-        # Real disks that are named for the log alone may have no tier of their own.
-        if tier.wal is None:
-            return 1
-        return tier.wal.count
+        if self.of_log:
+            return node_disks.striped_of_log(tier)
+        return tier.count
 
 
 def places_of(record: Record) -> Iterator[CampaignDisk]:

@@ -122,5 +122,8 @@ def _machines_of(spec: Mapping[str, Any]) -> Iterator[str]:
     required = (spec.get("nodeAffinity") or {}).get("required", {})
     for term in required.get("nodeSelectorTerms") or []:
         for expression in term.get("matchExpressions") or []:
+            # Values of any other operator are no labels that such a machine has.
+            if expression["operator"] != "In":
+                continue
             for value in expression.get("values") or []:
                 yield f"{expression['key']}={value}"

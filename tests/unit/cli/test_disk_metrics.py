@@ -531,6 +531,17 @@ def test_a_log_s_disk_is_not_blamed_where_the_data_s_was_at_its_limit_as_long(
     assert "demand on the WAL's own disk was above its IOPS for 100 %" in text
 
 
+def test_the_disk_of_the_data_is_not_that_of_the_log_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(tmp_path / "results", "premium", disk=WITH_LOG)
+    file = of_azure(folder, {**AMOUNTS, **AT_LIMIT})
+    named = ("--disk", "node-1=lun0", "--disk", "node-1.wal=lun0")
+    assert analyzed(folder, *given(file), *named) == EXIT_USAGE
+    refusal = " ".join(capsys.readouterr().err.split())
+    assert "node-1/lun0 is named for the log of premium/node-1" in refusal
+
+
 def test_which_of_two_disks_is_the_log_s_is_not_guessed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -631,6 +642,13 @@ def test_disks_that_nobody_has_recorded_are_to_be_named(tmp_path: Path) -> None:
     assert analyzed(folder) in (EXIT_DONE, EXIT_INCONCLUSIVE)
     assert command_of(folder)[-2:] == ["--disk", "premium/node-1=DISK"]
     assert "`, with `--disk` for each of 6 disks." in text_of(folder)
+
+
+def test_each_disk_of_a_stripe_is_to_be_named(tmp_path: Path) -> None:
+    row = "azure/premium-ssd"
+    folder = stored(tmp_path / "results", "premium", "ultra", catalog_type=row, count=2)
+    assert analyzed(folder) in (EXIT_DONE, EXIT_INCONCLUSIVE)
+    assert "`, with `--disk` for each of 12 disks." in text_of(folder)
 
 
 def test_recorded_volumes_of_ebs_need_no_name(tmp_path: Path) -> None:

@@ -161,6 +161,25 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
     ]
 
 
+def test_a_volume_names_the_labels_that_its_machine_has_and_no_others() -> None:
+    """A volume may also say where it cannot be used."""
+    zone = "topology.kubernetes.io/zone"
+    expressions = [
+        {"key": zone, "operator": "In", "values": ["a", "b"]},
+        {"key": zone, "operator": "NotIn", "values": ["c"]},
+        {"key": "disktype", "operator": "Exists"},
+    ]
+    terms = [{"matchExpressions": expressions}]
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    volume = volume_manifests.described_volume(
+        {"metadata": {"name": "v"}, "spec": spec}
+    )
+    assert volume.machines == (f"{zone}=a", f"{zone}=b")
+
+
 def test_all_of_a_placement_run_on_one_machine() -> None:
     assert placing.rules("node-2", Placing(), "vm-b")["affinity"] == {
         "nodeAffinity": {
