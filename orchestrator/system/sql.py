@@ -27,6 +27,7 @@ Row = dict[str, Any]
 NOT_PERMITTED = "42501"  # insufficient_privilege
 OBJECT_IN_USE = "55006"  # object_in_use: others are connected to the database
 STATEMENT_ENDED = "57014"  # query_canceled: by a timeout, or by another session
+TRANSACTION_ENDED = "25P04"  # transaction_timeout: the server closes the session, too
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ _CHECKPOINT = re.compile(
     r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:",
     re.MULTILINE,
 )
+# `FATAL:  25P04: …`, of which the first word is in the server's language.
+_SQLSTATE = re.compile(r"^\S+\s*:\s+([0-9A-Z]{5}): ", re.MULTILINE)
 _AS_BENCH = (
     f"--username={container_nodes.USER}",
     f"--dbname={container_nodes.DATABASE}",
@@ -51,6 +53,8 @@ PSQL = (
     "--quiet",
     "--output=/dev/null",
     "--set=ON_ERROR_STOP=1",
+    # Words of a server are in its language, and its SQLSTATE is the same in each.
+    "--set=VERBOSITY=verbose",
 )
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
@@ -292,6 +296,14 @@ def checkpoints_s(log: str) -> tuple[float, ...] | None:
     return tuple(times_s) or None
 
 
+def _sqlstate(psql_errors: str) -> str:
+    """The SQLSTATE of what ended psql; empty if the server told none."""
+    match = _SQLSTATE.search(psql_errors)
+    if match is None:
+        return ""
+    return match[1]
+
+
 def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -> bool:
     """Reads extents into the caches of a node. False if the time was too short for all of them."""
     container = world.platform.container(node.container_name)
@@ -302,7 +314,7 @@ def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -
     done = container.exec(argv, timeout_s=_WARM_S + 30, env=env, watch=(container,))
     if done.exit_code == 0:
         return True
-    if "transaction timeout" in done.err:
+    if _sqlstate(done.err) == sql.TRANSACTION_ENDED:
         return False
     raise RunError(
         f"filling the cache of {container.name} failed", evidence=done.err[-2000:]

@@ -223,6 +223,51 @@ def test_checkpoints_are_taken_on_all_nodes_before_measuring() -> None:
     assert "CHECKPOINT" in bench.server.statements
 
 
+# ------------------------------------------------------------------ filling caches
+
+# As psql 17.12 writes both with VERBOSITY=verbose; the first in words of another language, the
+# second of a column that is called like the limit.
+GIVEN_UP = """FATAL:  25P04: Verbindung wird abgebrochen wegen Zeitüberschreitung
+LOCATION:  ProcessInterrupts, postgres.c:3464
+server closed the connection unexpectedly
+"""
+REFUSED = """ERROR:  42703: column "transaction timeout" does not exist
+LOCATION:  errorMissingColumn, parse_relation.c:3716
+"""
+
+
+def warmed(refusal: str) -> Bench:
+    """Where psql ended so on every node."""
+    bench = Bench(1)
+    bench.server.row |= {
+        "shared_buffers_bytes": 64 * MIB,
+        "oid": 1,
+        "is_index": False,
+        "blocks": 8,
+    }
+    bench.run(lambda cluster: warm(bench, cluster, refusal))
+    return bench
+
+
+def warm(bench: Bench, cluster: Cluster, refusal: str) -> None:
+    bench.engine.answer = lambda _container, _argv: completed(exit_code=2, err=refusal)
+    bench.database.warm(cluster, bench.world)
+
+
+def test_reading_that_the_server_gave_up_is_a_cache_that_is_not_full() -> None:
+    """In whichever language the server tells it: psql is asked for the code, too."""
+    bench = warmed(GIVEN_UP)
+    (text,) = bench.world.progress.said  # type: ignore[attr-defined]
+    assert "the cache was not full" in text
+    readings = [entry for entry in bench.engine.asked if "--command" in entry]
+    assert readings and all("--set=VERBOSITY=verbose" in entry for entry in readings)
+
+
+def test_another_refusal_is_no_time_that_is_over_whatever_it_names() -> None:
+    with pytest.raises(RunError, match="filling the cache of net-node-1 failed"):
+        warmed(REFUSED)
+
+
 # ------------------------------------------------------------------ before anything starts
 
 
