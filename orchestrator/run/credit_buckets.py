@@ -149,12 +149,12 @@ class _GatedDisk(NamedTuple):
 
 
 def _gated_disk(gate: Gate, machine: str, device: str) -> _GatedDisk:
-    """Disks are known to a gate by their paths."""
-    for path, facts in gate.device.get("disks", {}).items():
+    """The disk with that name on that machine."""
+    for key, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:
             checks: list[GateCheck] = []
             for check in gate.checks:
-                if check.disk.endswith(f"({path})"):
+                if check.disk_key == key:
                     checks.append(check)
             return _GatedDisk(facts.get("checked_s", {}), checks)
     # A gate of only one disk does not say which.

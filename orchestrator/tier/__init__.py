@@ -313,8 +313,9 @@ LOG_DISK_SIGN = "+wal="
 class GateCheck:
     """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
 
-    `declared` None: measured for information only. `disk`: which disk, if the tier names
-    its disks; `nodes`: those whose data are on it. `holds_log_alone`: it has the WAL and no data.
+    `declared` None: measured for information only. `disk`: which disk in words, if the tier names
+    its disks, and `disk_key`: by which the gate's facts know it. `nodes`: those whose data are on
+    it. `holds_log_alone`: it has the WAL and no data.
     """
 
     limit: str
@@ -327,6 +328,7 @@ class GateCheck:
     disk: str = ""
     nodes: tuple[str, ...] = ()
     holds_log_alone: bool = False
+    disk_key: str = ""
 
     @property
     def is_of_log(self) -> bool:

@@ -81,6 +81,14 @@ def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     )
 
 
+def checks_of(disk_key: str) -> list[GateCheck]:
+    """Those of a disk at its base, whose title does not have its key."""
+    checks: list[GateCheck] = []
+    for check in gate("ok").checks:
+        checks.append(replace(check, disk="the disk of node-2", disk_key=disk_key))
+    return checks
+
+
 @pytest.mark.parametrize(
     ("taken", "state"),
     [
@@ -113,7 +121,7 @@ def test_credit_that_ran_out_while_the_gate_was_taken_is_gone() -> None:
 
 
 def test_each_disk_has_its_own_gate() -> None:
-    checks = [replace(check, disk="node-1 (/mnt/b)") for check in gate("ok").checks]
+    checks = checks_of("/mnt/b")
     disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
@@ -126,7 +134,7 @@ def test_each_disk_has_its_own_gate() -> None:
 
 
 def test_disks_of_one_name_on_several_machines_have_gates_of_their_own() -> None:
-    checks = [replace(check, disk="node-2 (vm2:/mnt)") for check in gate("ok").checks]
+    checks = checks_of("vm2:/mnt")
     disks = {
         "vm1:/mnt": {"device": "sdb", "machine": "vm1"},
         "vm2:/mnt": {**gate("ok").device, "machine": "vm2"},
@@ -190,7 +198,7 @@ def test_a_gate_that_is_taken_again_says_of_each_machine_s_disk_what_it_saw() ->
     credit = BurstCredit(fake_world())
     before = credit.of_run(P15, nodes, read, 1_000)
     assert [before[node.name]["iops"]["state"] for node in nodes] == ["unknown"] * 2
-    checks = [replace(check, disk="node-2 (vm2:/mnt)") for check in gate("ok").checks]
+    checks = checks_of("vm2:/mnt")
     disks = {
         "vm1:/mnt": {"device": "sdb", "machine": "vm1"},
         "vm2:/mnt": {**gate("ok").device, "machine": "vm2"},

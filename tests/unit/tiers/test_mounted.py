@@ -390,6 +390,7 @@ def test_the_gate_measures_every_disk_once(root: Path, world: World) -> None:
     }
     taken = mounted.MountedTier(take=take).gate(tier(None, disks=disks), world)
     assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
+    assert [check.disk_key for check in taken.checks] == list(taken.device["disks"])
     assert [(check.disk, check.nodes) for check in taken.checks] == [
         (f"node-1 and node-3 ({disk})", ("node-1", "node-3")),
         (f"node-1's WAL and node-2 ({volume})", ("node-2",)),

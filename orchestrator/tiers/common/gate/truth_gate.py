@@ -114,6 +114,7 @@ def of_disks(
                 disk=disk.title,
                 nodes=disk.nodes,
                 holds_log_alone=disk.holds_log_alone,
+                disk_key=disk.key,
             )
             checks.append(of_disk)
         disks[disk.key] = dict(disk.gate.device)
