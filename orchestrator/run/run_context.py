@@ -1,22 +1,27 @@
 """One run while it is made: what all its steps share, and what is known of it so far."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.design.used_profiles import as_used
 from orchestrator.facts import PhaseName
 from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Run, Workload
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.powers import World
-from orchestrator.run.gates import Gates
 from orchestrator.run.live_events import Hear, PhaseBegins, heard_by_nobody
-from orchestrator.run.readings import Readings
 from orchestrator.system import campaign_writing
 from orchestrator.tier import Gate
+
+# They need libraries of tables, which checks before the first run do without.
+if TYPE_CHECKING:
+    from orchestrator.run.gates import Gates
+    from orchestrator.run.readings import Readings
 
 
 @dataclass

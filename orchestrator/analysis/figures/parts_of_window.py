@@ -1,14 +1,17 @@
 """A window in several parts, such as before, while and after a node is lost. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from orchestrator import parts
 from orchestrator.analysis.figures.transactions import Window
 from orchestrator.model import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Edges(NamedTuple):

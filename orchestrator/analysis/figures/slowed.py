@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
@@ -21,6 +20,9 @@ from orchestrator.design.slow_disks import (
 )
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = "slow.json"  # file with the times, among the raw files
 BEFORE = BEFORE_SLOW_SCOPE

@@ -15,13 +15,15 @@ latency is without it.
 A long run has more transactions than memory holds: `Window` and `Seconds` are given its tables one
 after the other, and keep only what their figures need. Percentiles are exact all the same."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.statistics import stats
@@ -34,6 +36,9 @@ from orchestrator.metrics import (
     measured,
 )
 from orchestrator.model import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COMMITTED = 0
 ROLLED_BACK = 1
@@ -283,6 +288,8 @@ class Seconds:
         rows: list[dict[str, object]] = []
         for rows_of_phase in self._rows.values():
             rows += rows_of_phase
+        import pandas as pd
+
         return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
 
     def _close(self, until_s: float) -> None:

@@ -133,13 +133,16 @@ def analyze(
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:
-    from orchestrator.cli.measure import campaign, dry_run, look_ahead_shown, on_end
-
     plan = app.plan(request)
     if request.dry_run:
+        from orchestrator.cli.measure import dry_run
+
         offline = request.offline
         # A dry run comes before --on-end has to be confirmed, because it never runs that command.
         raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
+    # Only here, because libraries of tables and of statistics come with the campaign.
+    from orchestrator.cli.measure import campaign, look_ahead_shown, on_end
+
     for note in plan.notes:
         app.progress.warn(str(note))
     on_end.require_confirmed(app)

@@ -12,7 +12,6 @@ from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING
 from orchestrator.model import Placing, Plan
-from orchestrator.platforms.docker import connection
 from orchestrator.powers import Clock, Platform
 from orchestrator.system import at_once
 from orchestrator.system.clock import MadeUpClock
@@ -179,6 +178,9 @@ def _connect(app: App, platform: str, placing: Placing) -> None:
 
 
 def _is_of_this_computer() -> bool:
+    # The library of Docker comes with it, and most plans are made without an engine.
+    from orchestrator.platforms.docker import connection
+
     # A wrong DOCKER_HOST is refused when the engine is asked, with what to write.
     with suppress(errors.UsageError):
         return connection.is_behind_socket()

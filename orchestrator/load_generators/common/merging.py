@@ -3,12 +3,15 @@
 Pure. Rows are the clients' own: only their start is shifted, where a client's clock was found to be
 another. So figures are those of one client that did all of it (docs/research/RULES.md)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import union_categoricals
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CATEGORIES = ("type", "sqlstate")
 
@@ -17,6 +20,9 @@ def one_table(
     several: Sequence[pd.DataFrame], shifts_s: Sequence[float]
 ) -> pd.DataFrame:
     """All rows, in order of start. `shifts_s`: what to take off each table's times."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
     columns: dict[str, Any] = {}
     for name in several[0].columns:
         if name in _CATEGORIES:

@@ -7,19 +7,23 @@ have transactions of these. So memory holds one part, however long the run and h
 files.
 """
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.errors import LoadError
 from orchestrator.keys.shipped_yaml import shipped
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RECORD = np.dtype(list(shipped(__package__, "records.yaml").items()))
 _SECOND_NS = 10**9
@@ -172,6 +176,8 @@ class Records:
         yield begin * _SECOND_NS, (seconds[-1] + 1) * _SECOND_NS
 
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
+        import pandas as pd
+
         # The same categories in all parts, so that a code means the same in each.
         codes = np.array(sorted(self._codes), dtype=np.uint32)
         states = [_sqlstate(code) for code in codes.tolist()]

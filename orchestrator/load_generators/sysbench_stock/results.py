@@ -4,13 +4,14 @@ Format: sysbench 1.0.20 and the 1.1 of its forks, with `--report-interval=1 --hi
 --percentile=99`. Several processes (one for each node) are put together: counts, sums and
 histograms add up. sysbench keeps no single transactions."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.design.latency_quantiles import nearest_rank
@@ -19,6 +20,9 @@ from orchestrator.keys import shipped_yaml
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PERCENT = 99  # the one percentile that sysbench gives for each second
 # sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.
@@ -111,6 +115,8 @@ def measurements(
 def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFrame:
     """One row for each second of each phase, given as (begin, outputs). The errors are attempts
     that were repeated."""
+    import pandas as pd
+
     rows: list[dict[str, object]] = []
     for phase, (start_s, reports) in phases.items():
         for second, lines in sorted(_by_second(reports).items()):

@@ -190,6 +190,22 @@ def test_what_was_judged_is_shown_without_a_library_of_tables(
     assert modules & FOR_TABLES == set()
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("compare --profiles premium,ultra --workloads insert,tpcc", "premium"),
+        ("compare --profiles premium,ultra --workloads disk-matrix -o json", '"runs"'),
+        ("run --profile premium --workload insert", "premium"),
+    ],
+)
+def test_a_plan_is_shown_without_a_library_of_tables(
+    command: str, said: str, loaded: Loaded
+) -> None:
+    answer, modules = loaded([*command.split(), "--dry-run", "--offline"])
+    assert said in answer
+    assert modules & FOR_TABLES == set()
+
+
 @pytest.mark.parametrize("name", commands())
 def test_the_list_says_of_a_command_what_the_command_says(name: str) -> None:
     """The list reads it where it is written, because no command is loaded for it."""
