@@ -1,12 +1,17 @@
-"""What tests of `tierbench observe` give it: an idle exporter, a profile, and a size."""
+"""What tests of `tierbench observe` give it: an idle exporter, a profile, a size, what was read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import EXIT_DONE
 from orchestrator.powers import Clock
+from orchestrator.system import parquet
 from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.clocks import SampledClock
+from tests.simulated_demand import seconds_of, table
 
 PAGE = (
     ROOT / "tests/fixtures/histories/node_exporter.txt"
@@ -15,6 +20,7 @@ OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
 BEGIN_S = 1_795_651_200.0
 SIZED = ("--size", "250GiB")
 ON = ("--vm", "azure/Standard_D8s_v5", *SIZED)
+BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
 
 
 class Ticking(dict[str, tuple[int, str]]):
@@ -47,3 +53,17 @@ def a_profile(
         f"  existing:\n    tls: off\n    flavour: postgresql{given}\n"
     )
     return file
+
+
+def stored(folder: Path, *demands: Any) -> Path:
+    """An observation that has read this."""
+    folder.mkdir(exist_ok=True)
+    parquet.write(folder / "demand.parquet", [table(*demands)])
+    return folder
+
+
+def observed(results: Path, *words: str) -> Path:
+    app = an_app(results, clock=SampledClock(BEGIN_S))
+    words = ("observe", *words, "--results", str(results))
+    assert tierbench(app, *words) == EXIT_DONE
+    return max(results.glob("*observed*"))
