@@ -323,9 +323,7 @@ def in_words(value: Varied) -> str:
     """`20 tables`, `replication factor 3`, `cold cache`, `1,200/s`."""
     if value.factor == WITHOUT and value.value == NOTHING:
         return "all stages"
-    text = value.value
-    if value.number is not None and value.factor not in _WITH_UNITS:
-        text = f"{value.number:,.12g}"
+    text = _value_alone(value)
     if value.factor == RATE_OPTION:
         return f"{text}/s"
     if value.factor not in _NOUNS:
@@ -334,3 +332,19 @@ def in_words(value: Varied) -> str:
     if text == "1":
         noun = noun.removesuffix("s")
     return f"{text} {noun}"
+
+
+def span_in_words(first: Varied, last: Varied) -> str:
+    """`from 20 to 30 tables`, `from replication factor 1 to replication factor 3`."""
+    text = in_words(first)
+    # A noun that stands behind its value stands behind both.
+    if first.factor in _NOUNS:
+        text = _value_alone(first)
+    return f"from {text} to {in_words(last)}"
+
+
+def _value_alone(value: Varied) -> str:
+    """`1,200` of `1,200/s`, `20` of `20 tables`."""
+    if value.number is not None and value.factor not in _WITH_UNITS:
+        return f"{value.number:,.12g}"
+    return value.value

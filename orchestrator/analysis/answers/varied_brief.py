@@ -20,6 +20,8 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
 )
 from orchestrator.analysis.answers.sureness import MOOT
+from orchestrator.design import factors, varied_workloads
+from orchestrator.facts import Varied
 
 # Length of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
@@ -79,22 +81,17 @@ def _has_steps_alone(asked: Asked) -> bool:
 
 @dataclass(frozen=True)
 class _Span:
-    """Values next to one another at which the same tier is named; in words."""
+    """Values next to one another at which the same tier is named."""
 
     tier: str
-    first: str
-    last: str
+    first: Varied
+    last: Varied
 
     def in_words(self) -> str:
         """`premium for 10 tables`, `ultra from 20 to 30 tables`."""
         if self.first == self.last:
-            return f"{self.tier} for {self.first}"
-        number, _, unit = self.first.partition(" ")
-        first = self.first
-        # The unit of both stands once.
-        if unit and self.last.endswith(f" {unit}"):
-            first = number
-        return f"{self.tier} from {first} to {self.last}"
+            return f"{self.tier} for {factors.in_words(self.first)}"
+        return f"{self.tier} {factors.span_in_words(self.first, self.last)}"
 
 
 def _spans(asked: Asked, answer: Answer) -> list[_Span]:
@@ -108,8 +105,11 @@ def _spans(asked: Asked, answer: Answer) -> list[_Span]:
         return []
     parts = {part.subject: part for part in answer.parts}
     spans: list[_Span] = []
-    for workload, value in zip(varied.workloads, varied.values, strict=True):
-        part = parts[workload]
+    for workload in asked.campaign.plan.workloads:
+        value = varied_workloads.asked_value(workload, "factor")
+        if value is None:
+            continue
+        part = parts[workload.name]
         if part.proof != "proven" or part.purchase is None or not part.purchase.price:
             return []
         tier = part.purchase.tier

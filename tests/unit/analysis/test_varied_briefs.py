@@ -52,6 +52,11 @@ def test_one_tier_that_is_enough_at_every_value_is_the_one_to_buy() -> None:
     )
 
 
+def test_what_is_counted_stands_once_if_there_is_only_one_of_it() -> None:
+    answer = _answer("nodes=1,3,9", premium=_SLOW, ultra=_FLAT)
+    assert answer.brief.what == "Buy ultra from 1 to 9 nodes"
+
+
 def test_of_two_tiers_each_is_told_with_its_values() -> None:
     answer = _answer("data=10,20,30 tables", premium=_FALLS, ultra=_FLAT)
     # "Up to" would promise something of fewer tables, which were not measured.

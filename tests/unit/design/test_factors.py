@@ -44,6 +44,19 @@ def test_values_are_in_rising_order_unless_they_are_words(
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nodes=1,3", "from 1 to 3 nodes"),
+        ("replication-factor=1,3", "from replication factor 1 to replication factor 3"),
+        ("data=100GiB, 10GiB", "from 10GiB to 100GiB of data"),
+        ("rate=50,1200", "from 50/s to 1,200/s"),
+    ],
+)
+def test_a_noun_behind_two_values_stands_once(text: str, words: str) -> None:
+    assert factors.span_in_words(*factors.parse(text)) == words
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("nodes", "must name a factor with two or more values"),
