@@ -33,11 +33,11 @@ from orchestrator.system.clock import MadeUpClock, SystemClock
 from orchestrator.system.http_client import get_exporter
 from tests import ROOT
 from tests.agents import Agents, Piped
+from tests.clocks import SampledClock
 
 PAGE = (
     ROOT / "tests/fixtures/histories/node_exporter.txt"
 ).read_text()  # of node_exporter 1.5.0
-CLOCK = SystemClock()
 LATER_S = 3600.0  # the node's clock is ahead by so much
 BEGIN_S = 1_795_651_200.0
 ASKED: list[str] = []
@@ -46,40 +46,34 @@ AN_EXPORTER = Node(
 )
 
 
-class UntilRead(SystemClock):
-    """Its sleep lasts until so many pages more were asked for, and then it may be interrupted."""
+def counting_by(clock: Clock) -> Callable[[str, float], str]:
+    """Pages of a disk with 100 writes of 4 KiB a second, by a node whose clock is ahead of this."""
 
-    def __init__(self, pages: int, ends: type[BaseException] | None = None) -> None:
-        self.pages, self.ends, self.slept_s = len(ASKED) + pages, ends, 0.0
+    def page(url: str, timeout_s: float) -> str:
+        address = "http://user:secret@db-1:9100"
+        assert url == f"{address}/metrics?collect[]=diskstats&collect[]=time"
+        ASKED.append(url)
+        now_s = clock.now() + LATER_S
+        lines: list[str] = []
+        for line in PAGE.splitlines():
+            name = line.partition("{")[0].partition(" ")[0]
+            if name == "node_disk_writes_completed_total":
+                line = f"{line.rpartition(' ')[0]} {100 * now_s!r}"
+            elif name == "node_disk_written_bytes_total":
+                line = f"{line.rpartition(' ')[0]} {4096 * 100 * now_s!r}"
+            elif name == "node_time_seconds":
+                line = f"{name} {now_s!r}"
+            lines.append(line)
+        return "\n".join(lines)
 
-    def now(self) -> float:
-        return super().now() + self.slept_s
-
-    def sleep(self, seconds: float) -> None:
-        self.slept_s += seconds
-        while len(ASKED) < self.pages:
-            super().sleep(0.05)
-        if self.ends:
-            raise self.ends
+    return page
 
 
-def counting(url: str, timeout_s: float) -> str:
-    """The page of a disk with 100 writes of 4 KiB a second, by the clock of its node."""
-    assert (
-        url == "http://user:secret@db-1:9100/metrics?collect[]=diskstats&collect[]=time"
-    )
-    ASKED.append(url)
-    now_s, lines = CLOCK.now() + LATER_S, []
-    for line in PAGE.splitlines():
-        name = line.partition("{")[0].partition(" ")[0]
-        if name == "node_disk_writes_completed_total":
-            line = f"{line.rpartition(' ')[0]} {100 * now_s!r}"
-        elif name == "node_disk_written_bytes_total":
-            line = f"{line.rpartition(' ')[0]} {4096 * 100 * now_s!r}"
-        elif name == "node_time_seconds":
-            line = f"{name} {now_s!r}"
-        lines.append(line)
-    return "\n".join(lines)
+counting = counting_by(SystemClock())
+
+
+def by_a_person() -> None:
+    raise KeyboardInterrupt
 
 
 def reading_of(machines: Sequence[Machine]) -> Sequence[Collector]:
@@ -87,11 +81,15 @@ def reading_of(machines: Sequence[Machine]) -> Sequence[Collector]:
 
 
 def read(
-    folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
+    folder: Path,
+    get: Callable[[str, float], str],
+    clock: Clock,
+    device: str = "vda",
+    last_s: float = 3600.0,
 ) -> Mapping[str, int]:
     reading = of_disks_alone([], EXPORTER_PATH, get)
     disks = list(of_disks([AN_EXPORTER], device))
-    misses = observe(folder, disks, 3600.0, clock, reading)
+    misses = observe(folder, disks, last_s, clock, reading)
     return {str(miss): count for miss, count in misses.items()}
 
 
@@ -126,20 +124,22 @@ def sampled(
 
 
 def test_what_is_read_is_timed_by_the_nodes_own_clock(tmp_path: Path) -> None:
-    begin_s = CLOCK.now()
-    assert not read(tmp_path, counting, UntilRead(4))
+    clock = SampledClock(BEGIN_S)
+    assert not read(tmp_path, counting_by(clock), clock, last_s=4.0)
     demand = of(tmp_path)
     assert (demand.node, demand.device) == ("db-1:9100", "vda")
-    assert begin_s <= demand.begin_s[0] - LATER_S <= CLOCK.now()
-    assert demand.ios / demand.step_s == pytest.approx(
-        np.full(len(demand.ios), 100.0), rel=1e-3
-    )
+    begins_s = [BEGIN_S + LATER_S + second for second in range(len(demand.ios))]
+    assert demand.begin_s.tolist() == begins_s
+    assert len(demand.ios) >= 3
+    assert (demand.ios / demand.step_s).tolist() == [100.0] * len(demand.ios)
 
 
 def test_what_was_read_is_kept_if_it_is_interrupted(tmp_path: Path) -> None:
+    clock = SampledClock(BEGIN_S)
+    clock.after(2.5, by_a_person)
     with pytest.raises(KeyboardInterrupt):
-        read(tmp_path, counting, UntilRead(4, KeyboardInterrupt))
-    assert len(of(tmp_path).ios) >= 1
+        read(tmp_path, counting_by(clock), clock)
+    assert len(of(tmp_path).ios) == 2
 
 
 def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
@@ -214,18 +214,18 @@ def test_each_disk_of_a_node_is_read_by_itself() -> None:
 def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(
     tmp_path: Path,
 ) -> None:
-    agents = Agents()
-    machine = agents.machine("far")
+    agents, clock = Agents(), SampledClock(BEGIN_S)
+    machine = agents.machine("far", clock)
     device = next(iter(block_devices.counter_rows(machine)))
     disks = list(of_disks([Node("far", "host", machine="far")], device))
-    begin_s = CLOCK.now()
     with closing(machine):
         assert not observe(
-            tmp_path, disks, 3.0, CLOCK, reading_of([machine]), [machine]
+            tmp_path, disks, 3.0, clock, reading_of([machine]), [machine]
         )
     demand = of(tmp_path)
     assert (demand.node, demand.device) == ("far", device)
-    assert begin_s <= demand.begin_s[0] and demand.end_s[-1] <= CLOCK.now()
+    assert demand.begin_s.tolist() == [BEGIN_S, BEGIN_S + 1, BEGIN_S + 2]
+    assert demand.end_s.tolist() == [BEGIN_S + 1, BEGIN_S + 2, BEGIN_S + 3]
     assert {json.loads(line)[0] for line in agents.asked} == {"read"}
 
 
@@ -244,7 +244,7 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
         finally:
             over.wait(30)
 
-    machines = agents[0].machine("near"), AgentMachine("far", lasting, CLOCK)
+    machines = agents[0].machine("near"), AgentMachine("far", lasting, SystemClock())
     device = next(iter(block_devices.counter_rows(LocalMachine())))
     nodes = [Node("", "host", machine=each.name) for each in machines]
 
@@ -254,7 +254,7 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
 
     disks = list(of_disks(nodes, device))
     misses = observe(
-        tmp_path, disks, 15.0, CLOCK, reading_of(machines), machines, look=look
+        tmp_path, disks, 15.0, SystemClock(), reading_of(machines), machines, look=look
     )
     over.set()
     for machine in machines:
