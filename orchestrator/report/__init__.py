@@ -102,11 +102,8 @@ def console_of(document: Document) -> Iterator[RenderableType]:
     if document.notice:
         yield terminal.notice(document.notice)
     yield from terminal.brief(document.brief)
-    # The first line may be the very words of the status.
-    if document.status_text and document.shows_status:
+    if document.status_text:
         yield f"{document.status}: {document.status_text}"
-    elif document.status_text:
-        yield document.status_text
     yield document.subtitle
     yield terminal.answers(document.answers)
     yield terminal.TableView(document.verdicts)

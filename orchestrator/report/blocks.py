@@ -268,11 +268,6 @@ class Document:
     is_example: bool = False
 
     @property
-    def shows_status(self) -> bool:
-        """Whether the first line does not say the same words already."""
-        return self.status.lower() != self.brief.what.lower()
-
-    @property
     def labelled(self) -> tuple[Stamp, ...]:
         """The stamps whose labels stand on top."""
         return labelled(self.stamps)

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from orchestrator import report
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
@@ -234,6 +235,23 @@ def test_terminal_shows_status_answer_and_changes() -> None:
     rows = [line.split() for line in shown.splitlines()]
     assert ["n", "=", "3"] in [row[:3] for row in rows]
     assert any(row[:1] == ["premium-v2"] and row.count("better") == 3 for row in rows)
+
+
+def test_a_status_stands_there_whatever_the_first_line_says() -> None:
+    document = Document(
+        title="Which disk?",
+        subtitle="",
+        status="observed",
+        status_text="Nothing was loaded.",
+        stamps=(),
+        answers=(),
+        verdicts=Table((), ()),
+        sections=(),
+        brief=Brief("Observed"),
+    )
+    assert "observed: Nothing was loaded." in list(report.console_of(document))
+    page = report.files_of(document)[report.PAGE]
+    assert '<p class="status observed"><b>observed</b> Nothing was loaded.</p>' in page
 
 
 def test_terminal_fits_eighty_columns() -> None:
