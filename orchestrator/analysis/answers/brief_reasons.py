@@ -1,6 +1,7 @@
 """Why a tier is named, or none, in one line. Pure."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
@@ -24,7 +25,14 @@ _SINGLE_RUNS = (
 )
 
 
-def why(asked: Asked, answer: Answer) -> str:
+class Why(NamedTuple):
+    """The line, and those of the parts' `claims` that it has."""
+
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+def why(asked: Asked, answer: Answer) -> Why:
     purchase = answer.purchase
     texts: list[str] = []
     if purchase is not None:
@@ -33,9 +41,10 @@ def why(asked: Asked, answer: Answer) -> str:
         if not texts:
             texts += _clauses_met(asked, answer, purchase.tier)
         texts += against_dearer(asked, purchase.tier)
-    if texts:
-        return "; ".join(texts)
-    return _nearest(asked, answer) or _reason(asked, answer)
+    text = "; ".join(texts) or _nearest(asked, answer)
+    if text:
+        return Why(text)
+    return _reason(asked, answer)
 
 
 def _clauses_met(asked: Asked, answer: Answer, tier: str) -> Iterator[str]:
@@ -107,23 +116,23 @@ def _for_price(offer: Offer) -> str:
     return f", for {money(offer.monthly_cost, offer.currency)} a month"
 
 
-def _reason(asked: Asked, answer: Answer) -> str:
+def _reason(asked: Asked, answer: Answer) -> Why:
     """The reason of the whole, or of the first part that is open, in one sentence."""
     if is_of_single_runs(asked, answer):
-        return _SINGLE_RUNS
+        return Why(_SINGLE_RUNS)
     part = _first_in_question(answer)
     decision: Decision | ClusterDecision | None = asked.decision(part.subject)
     if part is answer.together:
         decision = asked.verdict.cluster
     # Without a decision, what the part says is all that is known.
     if decision is None:
-        return part.why[0]
+        return Why(part.why[0], part.claims)
     parts = decision.reason_parts
     # The first line says already that no tier is enough for all.
     if part is answer.together and part.tier is None and parts.proofs:
-        return "; ".join(parts.proofs)
+        return Why("; ".join(parts.proofs))
     # What settles it stands in the line below, "How sure".
-    return parts.in_words(decision.tier)
+    return Why(parts.in_words(decision.tier), parts.claimed)
 
 
 def is_of_single_runs(asked: Asked, answer: Answer) -> bool:

@@ -40,12 +40,25 @@ def how_sure(asked: Asked, answer: Answer) -> str:
     return "; ".join(texts)
 
 
+def ways_to_settle(asked: Asked, answer: Answer) -> set[str]:
+    """What the line `how_sure` says would settle something."""
+    if answer.is_example:
+        return set()
+    firsts: list[str] = []
+    for proof in _OPEN:
+        firsts += _unsettled(asked, answer, proof)[:1]
+    for part in _with_cheaper_open(answer.parts)[:1]:
+        firsts.append(part.subject)
+    return {settled_by(asked, subject) for subject in firsts}
+
+
+def _with_cheaper_open(parts: Sequence[PartAnswer]) -> list[PartAnswer]:
+    return [part for part in parts if part.cheaper_open]
+
+
 def _beside_cheaper(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     """Where a cheaper tier is open beside the one that is named, and what would settle that."""
-    beside: list[PartAnswer] = []
-    for part in parts:
-        if part.cheaper_open:
-            beside.append(part)
+    beside = _with_cheaper_open(parts)
     if not beside:
         return
     first = beside[0]

@@ -5,14 +5,14 @@ proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
 from orchestrator import units
-from orchestrator.analysis.answers import provider_metrics, varied_brief
+from orchestrator.analysis.answers import one_profile, provider_metrics, varied_brief
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_of_one_profile import brief_of_one_profile
 from orchestrator.analysis.answers.brief_reasons import (
     is_of_single_runs,
     why,
 )
-from orchestrator.analysis.answers.brief_sureness import how_sure
+from orchestrator.analysis.answers.brief_sureness import how_sure, ways_to_settle
 from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.phrases import (
     headline,
@@ -36,7 +36,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
     if answer.kind == "comparison":
         brief = Brief(
             _what(asked, answer),
-            why(asked, answer),
+            why(asked, answer).text,
             how_sure(asked, answer),
             next_step=_next(asked, answer),
         )
@@ -58,6 +58,28 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         may_say_buy = _may_say_buy(asked, answer)
         return varied_brief.with_findings(asked, answer, lines, may_say_buy=may_say_buy)
     return lines
+
+
+def claims_in_brief(asked: Asked, answer: Answer) -> set[str]:
+    """The claims that the brief says: those of the answer's parts, what was found of a factor, and
+    what would settle something."""
+    if answer.kind == "one profile":
+        return _claims_of_one_profile(asked, answer)
+    if answer.kind != "comparison":
+        return set()
+    claims = ways_to_settle(asked, answer)
+    may_say_buy = _may_say_buy(asked, answer)
+    findings = varied_brief.findings_told(asked, answer, may_say_buy=may_say_buy)
+    # What they say stands in the place of why a tier is named.
+    claims.update(findings or why(asked, answer).claims)
+    return claims
+
+
+def _claims_of_one_profile(asked: Asked, answer: Answer) -> set[str]:
+    # At several values its headline has no figures.
+    if answer.sureness.word == "one tier":
+        return set()
+    return one_profile.claims_in_headline(asked, answer.parts)
 
 
 # ------------------------------------------------------------------ what to buy

@@ -93,6 +93,18 @@ def headline(asked: Asked, parts: Sequence[PartAnswer]) -> str:
     return "; ".join(texts)
 
 
+def claims_in_headline(asked: Asked, parts: Sequence[PartAnswer]) -> set[str]:
+    """Those of the parts' `claims` that the headline has."""
+    claims: set[str] = set()
+    for part in parts:
+        if part.slo and asked.decision(part.subject) is not None:
+            continue
+        # A throughput without latencies is claimed with its number of runs, which is not there.
+        if part.measured is None or len(part.claims) > 1:
+            claims.update(part.claims[:1])
+    return claims
+
+
 def _in_short(asked: Asked, part: PartAnswer) -> str:
     profile = asked.verdict.baseline
     decision = asked.decision(part.subject)

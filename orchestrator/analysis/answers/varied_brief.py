@@ -1,6 +1,6 @@
 """The answer in short where a factor was varied: which tier to buy at which values. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator import units
@@ -35,9 +35,7 @@ def with_findings(
 
     `may_say_buy`: nothing bounds the answer but what is open at a value.
     """
-    horizons: list[str] = []
-    for finding in factor_sentences.findings(asked):
-        horizons.append(finding.claim)
+    horizons = _horizons(asked)
     if not horizons:
         return lines
     lines = replace(lines, price=_prices(asked, answer))
@@ -49,11 +47,8 @@ def with_findings(
             what=f"Buy {', '.join(texts)}",
             why=closed("; ".join(horizons)),
         )
-    what = "; ".join(horizons)
-    if len(what) > _MOST_CHARACTERS:
-        what = horizons[0]
-    if len(what) > _MOST_CHARACTERS and _has_steps_alone(asked):
-        # Many changes that prove nothing are no headline.
+    in_headline = _in_headline(asked, horizons)
+    if not in_headline:
         return lines
     how_sure = lines.how_sure
     word = answer.sureness.word
@@ -62,10 +57,34 @@ def with_findings(
         how_sure = f"{sentence(word)} {how_sure}"
     return replace(
         lines,
-        what=what,
+        what="; ".join(in_headline),
         why=closed("; ".join(_why_of_varied(asked, answer))),
         how_sure=how_sure,
     )
+
+
+def findings_told(asked: Asked, answer: Answer, *, may_say_buy: bool) -> Sequence[str]:
+    """What of the findings the lines have, which then say why in place of those given."""
+    horizons = _horizons(asked)
+    if not horizons:
+        return ()
+    if may_say_buy and _spans(asked, answer):
+        return horizons
+    return _in_headline(asked, horizons)
+
+
+def _horizons(asked: Asked) -> list[str]:
+    return [finding.claim for finding in factor_sentences.findings(asked)]
+
+
+def _in_headline(asked: Asked, horizons: Sequence[str]) -> Sequence[str]:
+    """All of them if they are short, else the first; none if that is long and proves nothing."""
+    if len("; ".join(horizons)) <= _MOST_CHARACTERS:
+        return horizons
+    # Many changes that prove nothing are no headline.
+    if len(horizons[0]) > _MOST_CHARACTERS and _has_steps_alone(asked):
+        return ()
+    return horizons[:1]
 
 
 def _has_steps_alone(asked: Asked) -> bool:

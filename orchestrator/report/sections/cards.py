@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
+from orchestrator.analysis.answers.briefs import claims_in_brief
 from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
 from orchestrator.design import disk_matrix
 from orchestrator.report import wording
@@ -16,12 +17,7 @@ from orchestrator.report.sections import factors, tier_picture
 
 def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ...]:
     """How far each tier is enough, where that was asked, unless the brief says it; then cards."""
-    brief_text = _brief_text(index)
-    shown: list[ShownAnswer] = []
-    for answer in factors.answers(index):
-        # Lines of the brief have other full stops, so the text would not be found with one.
-        if answer.text.removesuffix(".").lower() not in brief_text:
-            shown.append(answer)
+    shown = list(factors.answers(index, without=_in_brief(index)))
     for part in index.answer.parts:
         # A terminal has no pictures, so the intervals then stand in the card's lines.
         drawn: Chart | None = None
@@ -118,15 +114,15 @@ def _lines(
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
     # The brief stands right above the card, where the same words would be read twice.
-    brief_text = _brief_text(index)
+    in_brief = _in_brief(index)
     texts: list[str] = []
     # It is said once, above all cards, that no tier meets the SLO.
     if index.answer.sureness.word != "SLO missed":
         for claim in part.claims:
-            if claim.lower() not in brief_text:
+            if claim not in in_brief:
                 texts.append(claim)
     takes = _settled_by(index, part.subject)
-    if takes and takes.lower() not in brief_text:
+    if takes and takes not in in_brief:
         # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
         if part.cheaper_open:
             would_do = (
@@ -137,13 +133,8 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
     return "; ".join(texts)
 
 
-def _brief_text(index: ReportIndex) -> str:
-    """All that the answer's brief says, in small letters: its sentences begin with capitals."""
-    brief = index.answer.brief
-    texts = [brief.what]
-    for _, text in brief.lines:
-        texts.append(text)
-    return " ".join(texts).lower()
+def _in_brief(index: ReportIndex) -> set[str]:
+    return claims_in_brief(index.asked, index.answer)
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:

@@ -1,6 +1,6 @@
 """What was varied: what is concluded of it, its charts, and the figures value by value."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from orchestrator import metrics, units
 from orchestrator.analysis.answers.factor_sentences import (
@@ -29,9 +29,11 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.factor_charts import charts_of
 
 
-def answers(index: ReportIndex) -> Iterator[ShownAnswer]:
-    """What was found of each workload that was varied, as the answer has it."""
+def answers(index: ReportIndex, without: Container[str] = ()) -> Iterator[ShownAnswer]:
+    """What was found of each workload that was varied, without these claims."""
     for finding in findings(index.asked):
+        if finding.claim in without:
+            continue
         text = wording.closed(finding.claim)
         yield ShownAnswer(finding.subject, "", text, "", (text,))
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.conclusions import ClusterDecision, Decision, ReasonParts
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design.slo import format_objective, parse
@@ -16,7 +17,7 @@ from orchestrator.report import document as documents
 from orchestrator.report.blocks import Chart, Document
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards, tier_picture
-from tests import report_verdicts
+from tests import loads, report_verdicts
 from tests.campaigns import build_campaign
 from tests.judged import judged_index
 from tests.one_profile import alone, asked_for
@@ -31,6 +32,7 @@ _NOISY = {
     for tier in ("premium", "premium-v2", "ultra")
     for load in ("insert", "tpcc")
 }
+LIKE = ((1000.0, 0.010), (1000.0, 0.010))
 _LEAST_WORDS = 5  # below that a sentence may be said of two workloads
 
 
@@ -134,6 +136,24 @@ def test_full_stops_inside_of_sentences_decide_nothing_of_what_is_shown() -> Non
     (card,) = document.answers
     assert card.lines == ("No tier has figures (see vol. 2 of the log).",)
     assert card.folded == "More runs tell."
+
+
+def test_what_the_brief_says_in_other_words_is_not_said_again() -> None:
+    """What it says is known by its claims, and not found in its text."""
+    of_one = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
+    rates = loads.at_values({"premium": LIKE, "ultra": LIKE}, "nodes=3,6")
+    varied = loads.build(
+        loads.varied("nodes=3,6"), rates, profiles=["premium", "ultra"]
+    )
+    open_ = build_campaign(workloads=["insert"], values=_NOISY, frames=False)
+    for campaign in (of_one, varied, open_):
+        index = judged_index(campaign)
+        before = cards.answers(index, with_pictures=False)
+        # An empty brief would have every claim in the cards if its text were searched.
+        reworded = replace(index.answer, brief=Brief("In other words"))
+        verdict = replace(index.verdict, answer=reworded)
+        after = cards.answers(ReportIndex(campaign, verdict), with_pictures=False)
+        assert after == before
 
 
 def test_why_no_tier_is_for_all_is_what_stands_behind_the_claim() -> None:
@@ -276,11 +296,21 @@ def test_one_profile_has_no_picture() -> None:
 def test_what_would_settle_a_cheaper_tier_says_which_tier_is_meant() -> None:
     campaign = build_campaign(workloads=["point-select", "tpcc"], frames=False)
     verdict = judge(campaign)
+    assert verdict.answer is not None
+    # The brief says it of the first such workload, whose card does not say it again.
+    first, *others = verdict.answer.parts
+    parts = (replace(first, cheaper_open=("premium",)), *others)
     decisions = []
-    for decision in verdict.decisions:
-        # Other words than the brief's, which the card does not say again.
-        decisions.append(replace(decision, settled_by="measure for longer"))
-    index = ReportIndex(campaign, replace(verdict, decisions=tuple(decisions)))
+    for decision, way in zip(
+        verdict.decisions, ("add memory", "measure for longer"), strict=True
+    ):
+        decisions.append(replace(decision, settled_by=way))
+    verdict = replace(
+        verdict,
+        decisions=tuple(decisions),
+        answer=replace(verdict.answer, parts=parts),
+    )
+    index = ReportIndex(campaign, verdict)
     lines = cards.answers(index, with_pictures=True)[1].lines
     assert lines[0].endswith(
         "whether premium-v2 would be enough is open: measure for longer."
