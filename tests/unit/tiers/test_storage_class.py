@@ -48,6 +48,8 @@ LOGS = changed(
     a_tier("log", "Log", "storage-class", 500, 50_000_000),
     storage_class=ClassWanted("logs", "ebs.csi.aws.com", {"type": "gp3"}, 4 * GIB, 3),
 )
+# It ends with the checksum of the tier's name, because the class is called otherwise.
+LOGS_CLASS = "tierbench-c1-logs-836ff1"
 WITH_LOGS = changed(NAMED, wal=LOGS)
 MECHANISM = StorageClassTier()
 
@@ -378,6 +380,22 @@ def test_data_are_of_one_class_and_one_campaign(
 # ------------------------------------------------------------------ volumes for logs
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("x's WAL", "x-wal"), ("disk_a", "disk-a"), ("Disk", "disk")]
+)
+def test_tiers_of_unlike_names_never_share_a_class(
+    name: str, other: str, world: World
+) -> None:
+    made_names: list[str] = []
+    for tier_name in (name, other):
+        wanted = replace(MADE, name=other)
+        tier = changed(TIER, name=tier_name, storage_class=wanted)
+        with volume_claims.class_of(tier, world) as made:
+            made_names.append(made.name)
+    assert made_names[1] == f"tierbench-c1-{other}"
+    assert made_names[0].startswith(f"tierbench-c1-{other}-")
+
+
 def test_each_node_has_a_second_claim_for_its_log_of_a_class_of_its_own(
     world: World, platform: ClaimsPlatform
 ) -> None:
@@ -386,7 +404,7 @@ def test_each_node_has_a_second_claim_for_its_log_of_a_class_of_its_own(
             data = platform.there[f"claim {volume.name}"]
             log = platform.there[f"claim {volume.wal}"]
             assert data == ("fast", 10 * GIB)
-            assert log == ("tierbench-c1-logs", 4 * GIB)
+            assert log == (LOGS_CLASS, 4 * GIB)
         used = {spec.mounts[0].source: spec for spec in platform.specs.values()}
         second = disks.volumes[1]
         # Where the node runs: another zone's disk could not be attached there.
@@ -397,7 +415,7 @@ def test_each_node_has_a_second_claim_for_its_log_of_a_class_of_its_own(
 def test_what_was_given_for_logs_is_recorded_beside_the_data(world: World) -> None:
     facts = attach(WITH_LOGS, world).facts
     assert facts["storage_class"] == "fast"
-    assert facts["wal"]["storage_class"] == "tierbench-c1-logs"
+    assert facts["wal"]["storage_class"] == LOGS_CLASS
     assert list(facts["disks"])[2:4] == ["node-3", "node-1.wal"]
     log = facts["disks"]["node-1.wal"]
     assert log["used_by"] == ["node-1's WAL"] and log["size_bytes"] == 4 * GIB
@@ -453,7 +471,7 @@ def test_volumes_that_no_machine_takes_together_are_refused(
     is_refused: bool,
 ) -> None:
     """A class that binds at once chooses a zone for each claim by itself."""
-    platform.rents.machines = {"fast": ("zone=a",), "tierbench-c1-logs": log_zones}
+    platform.rents.machines = {"fast": ("zone=a",), LOGS_CLASS: log_zones}
     if not is_refused:
         assert attach(WITH_LOGS, world).volumes
         return
@@ -507,7 +525,7 @@ def test_the_gate_measures_the_logs_volumes_by_their_own_tier(world: World) -> N
         ("node-1",),
     )
     assert (log.disk, log.declared, log.nodes) == (
-        "node-1's WAL (tierbench-c1-logs)",
+        f"node-1's WAL ({LOGS_CLASS})",
         500,
         (),
     )

@@ -5,6 +5,7 @@ Volumes and a class of ours are rented for a block and given back at its end. Wh
 is read back from its PersistentVolume, because a driver may give less than was asked for.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -100,13 +101,21 @@ def class_of(tier: Tier, world: World) -> Iterator[StorageClass]:
             )
         yield classes[wanted.name]
         return
-    # Classes are of the whole cluster, and another campaign may want the same row at this moment.
-    name = storage_classes.object_name(
-        f"tierbench-{world.platform.campaign}-{wanted.name}"
-    )
+    name = _name_of_class(tier, wanted, world.platform.campaign)
     content = storage_classes.content(replace(wanted, name=name))
     with platform.storage_class(content) as storage_class:
         yield storage_class
+
+
+def _name_of_class(tier: Tier, wanted: ClassWanted, campaign: str) -> str:
+    """What a class that is made is called in the cluster: unlike for unlike tiers."""
+    # Classes are of the whole cluster, and another campaign may want the same row at this moment.
+    name = storage_classes.object_name(f"tierbench-{campaign}-{wanted.name}")
+    if wanted.name == tier.name:
+        return name
+    # The log of the profile `x` and the data of a profile `x-wal` want classes of one name.
+    digest = hashlib.sha256(tier.name.encode()).hexdigest()[:6]
+    return f"{name}-{digest}"
 
 
 @dataclass(frozen=True)
