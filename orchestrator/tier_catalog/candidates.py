@@ -257,7 +257,9 @@ def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint
 def _needed(rule: Provisioned, needs: Sequence[float]) -> _BuyablePoint:
     needed_iops = needs[0]
     needed_bytes_per_s = needs[1]
-    # Throughput cannot be bought by itself: more IOPS bring it.
+    # Throughput cannot be bought by itself: more IOPS bring it. AWS tells of 0.256 MiB/s with each
+    # of io2, but of 4,000 MiB/s from 16,000 IOPS on by I/Os of 256 KiB, which is less: it binds
+    # (RDS user guide, storage).
     if rule.throughput.follows:
         needed_iops = max(needed_iops, needed_bytes_per_s / IO_BYTES)
     else:
