@@ -131,6 +131,9 @@ WRITTEN: dict[str, Callable[[Json], Json]] = {
     "slow_disk_in": lambda _: SLOW_DISK,
     "texts_in": lambda texts: any_of(text(f"^{SLOW}(\\s+{SLOW})*$"), texts),
     "_cited": lambda source: source,
+    # These only say in better words what the schema has already.
+    "_row_or_keys": lambda forms: forms,
+    "_class_name": lambda name: name,
 }
 
 

@@ -4,6 +4,7 @@ Unknown keys are refused, because a misspelt limit would silently be no limit. A
 unit with its parser; tests know the form in which it is written, and make docs/schema/ of both."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args
@@ -80,8 +81,24 @@ def bucket_pct(value: object, *others: str) -> object:
 
 
 # The form of a name that Kubernetes accepts for a class.
+_CLASS_NAME = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+_LONGEST_CLASS_NAME = 253
+
+
+def _class_name(value: object) -> object:
+    """ValueError if Kubernetes would refuse the text as the name of a class."""
+    if not isinstance(value, str):
+        return value
+    if len(value) > _LONGEST_CLASS_NAME or not re.search(_CLASS_NAME, value):
+        raise ValueError("expected small letters, digits, `-` and `.`, at most 253")
+    return value
+
+
+# pydantic tells of a pattern as it is written, so `_class_name` says first what is wrong.
 ClassName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
+    str,
+    Field(pattern=_CLASS_NAME, max_length=_LONGEST_CLASS_NAME),
+    BeforeValidator(_class_name),
 ]
 
 # Mechanism that a profile may name → the kind of disk that it makes.

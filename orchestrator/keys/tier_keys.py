@@ -152,6 +152,14 @@ class SnapshotsYaml(Strict):
 NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_data)]
 
 
+def _row_or_keys(value: object) -> object:
+    """The WAL's tier as it is written. ValueError if it is neither a row nor has keys."""
+    # pydantic would tell it twice, once of each type that the key may have.
+    if value is None or isinstance(value, str | Mapping):
+        return value
+    raise ValueError("expected a row such as azure/P30, or keys and their values")
+
+
 class RealDiskYaml(Strict):
     """The keys of a tier that say where its real disks are, and what must be found there."""
 
@@ -163,7 +171,8 @@ class RealDiskYaml(Strict):
     allow_root_disk: bool = False
     allow_retained_volumes: bool = False
     snapshots: Annotated[SnapshotsYaml, BeforeValidator(_one_word)] | None = None
-    wal: Mapping[str, Any] | str | None = None  # a tier by itself, read as one
+    # A tier by itself, read as one.
+    wal: Annotated[Mapping[str, Any] | str | None, BeforeValidator(_row_or_keys)] = None
 
     @property
     def on_real_disks(self) -> bool:

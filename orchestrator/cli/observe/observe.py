@@ -167,6 +167,11 @@ def _source_limits(app: App, options: Read) -> Limits | None:
     if not options.source:
         return None
     tier, _holds_bytes = named_tiers.bought(app.root, options.source)
+    if tier.wal is not None:
+        raise UsageError(
+            f"--source {options.source} is of two disks, and one device was read",
+            "name one disk: --source without wal",
+        )
     # --source has the limits of each device; a row with a count has those of a whole stripe.
     if options.striped and tier.count > 1:
         raise UsageError(

@@ -240,9 +240,17 @@ def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
 
 def _check_one_disk(wanted: Wanted) -> None:
     """UsageError if options say no disk, or several, or machines of a cluster that has its own."""
-    places = [wanted.path, wanted.storage_class, wanted.hosts]
-    given = [place for place in places if place]
-    if len(given) > 1 or not (wanted.tier or given):
+    places = {
+        "--path": wanted.path,
+        "--storage-class": wanted.storage_class,
+        "--existing": wanted.hosts,
+    }
+    given = [option for option, place in places.items() if place]
+    if len(given) > 1:
+        raise UsageError(
+            f"{listed(given)} name {len(given)} disks", "give one of these options"
+        )
+    if not wanted.tier and not given:
         raise UsageError(
             "say which disk: --tier ROW, --path PATH, --storage-class NAME or "
             "--existing HOST,…",

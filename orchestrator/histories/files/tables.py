@@ -48,6 +48,8 @@ def read(text: str, remark: Remark) -> pd.DataFrame:
     except pd.errors.ParserError:
         _check_lines(text, columns)  # says it with line and column
         raise
+    if table.empty:
+        raise FormError("it has columns, but no reading", "add a line for each reading")
     # Line by line only where something is wrong: that takes far longer than to read all at once.
     if not _is_sound(table):
         _check_lines(text, columns)

@@ -202,7 +202,10 @@ def test_nothing_is_overwritten(root: Path) -> None:
     [
         ([], "name a profile"),
         (["mine"], "say which disk"),
-        (["mine", "--path", "/mnt/a", "--existing", "b"], "say which disk"),
+        (
+            ["mine", "--path", "/mnt/a", "--existing", "b"],
+            "--path and --existing name 2 disks",
+        ),
         (["../mine", "--tier", "azure/P15"], "cannot be the name"),
         (["mine", "--tier", "azure/P15", "size"], "is not key=value"),
         (

@@ -395,6 +395,10 @@ def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
             ("--file", str(CSV), "--striped", "--source", "azure/P20:count=2"),
             "name one device: --source without count",
         ),
+        (
+            ("--file", str(CSV), "--source", "azure/P20+wal=azure/P4"),
+            "name one disk: --source without wal",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(

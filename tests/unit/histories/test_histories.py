@@ -322,6 +322,8 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
         (f"{HEAD}\n1,a,b,1,1,1,inf\n2,a,b,1,1,1,1\n", "column written_bytes: 'inf' is"),
         (f"{HEAD}\n1,a,b,-1,1,1,1\n2,a,b,1,1,1,1\n", "column reads: '-1' is below 0"),
         (f"{HEAD}\n1,a,b,1,1,1,1\n", "it has one reading of a b"),
+        (f"{HEAD}\n", "it has columns, but no reading"),
+        (f"{HEAD.replace('time', 'begin,end')}\n", "it has columns, but no reading"),
         ('{"sysstat": {"hosts": [{"nodename"', "its JSON ends in the middle"),
         ('{"value": [,]}', "line 1, column 12 is not JSON: Expecting value"),
         ("[1, 2]", "its JSON is a list"),

@@ -79,6 +79,7 @@ def test_a_log_with_limits_of_its_own() -> None:
         ("azure/P10", "'/mnt/d{node}'", "tier.disks.node-{node}.wal", "is missing"),
         ("azure/P9999", DISKS, "tier.wal.type", "unknown"),
         ("{iopses: 9}", DISKS, "tier.wal.iopses", "unknown key"),
+        ("[azure/P10]", DISKS, "tier.wal", "expected a row such as azure/P30, or keys"),
         ("{iops: 9, path: /a}", DISKS, "tier.wal.path", "for both disks"),
         ("{iops: 9, size: 9GiB}", DISKS, "tier.wal.size", "does not use it"),
         ("{iops: 9, wal: azure/P10}", DISKS, "tier.wal.wal", "for both disks"),
@@ -342,3 +343,13 @@ def test_a_row_of_ones_own_may_stand_beside_a_providers() -> None:
     assert not catalog.are_never_together("azure/premium", "azure/ultra")
     assert not catalog.are_never_together("azure/premium", "mine/nvme")
     assert not catalog.are_never_together("mine/nvme", "azure/premium")
+
+
+def test_a_class_that_kubernetes_would_refuse_is_told_in_words() -> None:
+    with pytest.raises(UsageError) as refused:
+        on_class("{type: azure/P10, storage_class: My_Class}")
+    (mistake,) = refused.value.mistakes
+    assert mistake.where.endswith("tier.wal.storage_class")
+    assert mistake.what == (
+        "expected small letters, digits, `-` and `.`, at most 253 (given: 'My_Class')"
+    )
