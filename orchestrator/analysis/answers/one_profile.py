@@ -94,7 +94,7 @@ def headline(asked: Asked, parts: Sequence[PartAnswer]) -> str:
 
 
 def claims_in_headline(asked: Asked, parts: Sequence[PartAnswer]) -> set[str]:
-    """Those of the parts' `claims` that the headline has."""
+    """The parts' `claims` that the headline has."""
     claims: set[str] = set()
     for part in parts:
         if part.slo and asked.decision(part.subject) is not None:
