@@ -91,8 +91,16 @@ def _parsed(clause: str) -> Objective:
 def _metric(words: str) -> str:
     metric = _METRICS.get(words)
     if metric is None:
-        choices = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
-        raise ValueError(f"unknown metric {words!r}; {choices}")
+        types = f"transaction types: {', '.join(TYPES)}"
+        # A workload's name is gone by now, so another word before a metric stands for none.
+        first, _, rest = words.partition(" ")
+        if rest.split(" ")[-1] in _METRICS:
+            raise ValueError(
+                f"{first!r} is no workload here and no transaction type; {types}"
+            )
+        raise ValueError(
+            f"unknown metric {words!r}; metrics: {', '.join(WORDS)}; {types}"
+        )
     return metric
 
 

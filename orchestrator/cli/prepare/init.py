@@ -261,6 +261,17 @@ def _check_one_disk(wanted: Wanted) -> None:
             "--cluster and --vm describe nodes that tierbench starts; leave "
             "them out with --existing"
         )
+    if wanted.existing is not None:
+        _check_hosts(addresses.read(wanted.hosts))
+
+
+def _check_hosts(hosts: addresses.Hosts) -> None:
+    """UsageError if one of them cannot be read, or there is none: no profile would be of them."""
+    advice = "write --existing 10.0.0.11,10.0.0.12:5433"
+    if hosts.wrong:
+        raise UsageError(f"--existing: {hosts.wrong[0]}", advice)
+    if not hosts.servers:
+        raise UsageError("--existing names no host", advice)
 
 
 def _filled(kind: str, schema: str, **words: object) -> str:

@@ -206,6 +206,15 @@ def test_nothing_is_overwritten(root: Path) -> None:
             ["mine", "--path", "/mnt/a", "--existing", "b"],
             "--path and --existing name 2 disks",
         ),
+        (
+            ["mine", "--tier", "azure/P15", "--existing", "10.0.0.11:abc"],
+            "--existing: 'abc' is not a port",
+        ),
+        (
+            ["mine", "--tier", "azure/P15", "--existing", "a,10.0.0.11:abc"],
+            "--existing: 'abc' is not a port",
+        ),
+        (["mine", "--tier", "azure/P15", "--existing", ","], "names no host"),
         (["../mine", "--tier", "azure/P15"], "cannot be the name"),
         (["mine", "--tier", "azure/P15", "size"], "is not key=value"),
         (

@@ -52,7 +52,12 @@ def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
         ("nopm > 25000/s", "expected a number of /min"),
         ("throughput > many", "expected a number of /s"),
         ("new_order nopm > 5", "nopm is not measured of one transaction type"),
-        ("new_orders p99 < 5 ms", "unknown metric 'new_orders p99'"),
+        (
+            "new_orders p99 < 5 ms",
+            "'new_orders' is no workload here and no transaction type; transaction types: ",
+        ),
+        ("tpc new_order p99 < 5 ms", "'tpc' is no workload here"),
+        ("tpc p99 latency < 5 ms", "'tpc' is no workload here"),
         ("p99 < 0 ms", "above zero"),
         ("p99 < 5 ms, p99 < 6 ms", "has a limit already"),
     ],
