@@ -89,6 +89,8 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
+# Processes share what one of them has compiled: those that test, and each command that they start.
+unexport PYTHONDONTWRITEBYTECODE
 # Two more than there are cores: many tests wait, for a peer that is silent or for the next second.
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not program and not slow" --numprocesses $(shell expr $$(nproc) + 2) --dist worksteal
 

@@ -55,6 +55,20 @@ def ci_run(tmp_path: Path) -> Run:
     return ran
 
 
+def test_processes_that_test_share_what_one_of_them_has_compiled() -> None:
+    """An environment may forbid it, as that of many images of containers does."""
+    target = "probe: ; @echo $${PYTHONDONTWRITEBYTECODE-may be kept}"
+    done = subprocess.run(
+        ["make", "-s", "--eval", target, "probe"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "may be kept\n", done.stderr
+
+
 def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) -> None:
     done, made = run("")
     turn = int((ROOT / "tests/slow_turn").read_text())

@@ -195,7 +195,6 @@ def test_what_was_judged_is_shown_without_a_library_of_tables(
     [
         ("compare --profiles premium,ultra --workloads insert,tpcc", "premium"),
         ("compare --profiles premium,ultra --workloads disk-matrix -o json", '"runs"'),
-        ("run --profile premium --workload insert", "premium"),
     ],
 )
 def test_a_plan_is_shown_without_a_library_of_tables(
