@@ -32,6 +32,7 @@ from orchestrator.powers.machines import ClockOffset as ClockOffset
 from orchestrator.powers.machines import Machine as Machine
 from orchestrator.powers.machines import MachineFacts as MachineFacts
 from orchestrator.powers.rented_volumes import Claims as Claims
+from orchestrator.powers.rented_volumes import MachineTerm as MachineTerm
 from orchestrator.powers.rented_volumes import RentedVolume as RentedVolume
 from orchestrator.powers.rented_volumes import SnapshotClass as SnapshotClass
 from orchestrator.powers.rented_volumes import StorageClass as StorageClass

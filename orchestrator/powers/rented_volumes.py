@@ -16,6 +16,10 @@ class VolumeSource:
     name: str
 
 
+# Key of a label → the values of which a machine has one. It has to have all of the labels.
+MachineTerm = Mapping[str, tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class RentedVolume:
     """What a claim got, as the platform says."""
@@ -31,8 +35,18 @@ class RentedVolume:
     mount_options: tuple[str, ...] = ()
     # Attributes that its driver noted.
     attributes: Mapping[str, str] = field(default_factory=dict)
-    # Labels that a machine must have to use it, `key=value`.
-    machines: tuple[str, ...] = ()
+    # A machine can use it that meets one of these terms; any machine can where there is none.
+    machine_terms: tuple[MachineTerm, ...] = ()
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Labels of machines that can use it, `key=value`, of all terms."""
+        labels: dict[str, None] = {}
+        for term in self.machine_terms:
+            for key, values in term.items():
+                for value in values:
+                    labels[f"{key}={value}"] = None
+        return tuple(labels)
 
 
 @dataclass(frozen=True)

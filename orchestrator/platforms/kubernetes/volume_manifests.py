@@ -1,13 +1,13 @@
 """Volumes, claims, snapshots and classes: as they are written on a cluster, and as it tells them.
 Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.placing import MACHINE
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
-from orchestrator.powers import RentedVolume, StorageClass, VolumeSource
+from orchestrator.powers import MachineTerm, RentedVolume, StorageClass, VolumeSource
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
@@ -113,17 +113,26 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
         fstype=str(fstype),
         mount_options=tuple(spec.get("mountOptions") or ()),
         attributes=dict(csi.get("volumeAttributes") or {}),
-        machines=tuple(_machines_of(spec)),
+        machine_terms=tuple(_machine_terms(spec)),
     )
 
 
-def _machines_of(spec: Mapping[str, Any]) -> Iterator[str]:
-    """`topology.kubernetes.io/zone=…`: the labels of machines on which a volume can be used."""
+def _machine_terms(spec: Mapping[str, Any]) -> Iterator[MachineTerm]:
+    """What machines have on which a volume can be used: one of the terms is enough, of which all
+    expressions hold (Kubernetes, `NodeSelector`)."""
     required = (spec.get("nodeAffinity") or {}).get("required", {})
     for term in required.get("nodeSelectorTerms") or []:
-        for expression in term.get("matchExpressions") or []:
-            # Values of any other operator are no labels that such a machine has.
-            if expression["operator"] != "In":
-                continue
-            for value in expression.get("values") or []:
-                yield f"{expression['key']}={value}"
+        yield _machine_term(term.get("matchExpressions") or [])
+
+
+def _machine_term(expressions: Sequence[Mapping[str, Any]]) -> MachineTerm:
+    values_by_key: dict[str, tuple[str, ...]] = {}
+    for expression in expressions:
+        # Values of any other operator are no labels that such a machine has.
+        if expression["operator"] != "In":
+            continue
+        key = str(expression["key"])
+        values = tuple(expression.get("values") or ())
+        before = values_by_key.get(key, values)
+        values_by_key[key] = tuple(value for value in before if value in values)
+    return values_by_key

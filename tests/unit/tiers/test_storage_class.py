@@ -20,6 +20,7 @@ from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import (
+    MachineTerm,
     PlatformAbilities,
     RentedVolume,
     SnapshotClass,
@@ -62,8 +63,8 @@ class Rents:
     snapshots: bool = True
     retained_snapshots: bool = False
     drivers_without_snapshots: tuple[str, ...] = ()
-    # Class → the labels of machines that take a volume of it.
-    machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Class → what machines have that take a volume of it.
+    machine_terms: Mapping[str, tuple[MachineTerm, ...]] = field(default_factory=dict)
 
 
 class ClaimsPlatform(FakePlatform):
@@ -131,8 +132,8 @@ class ClaimsPlatform(FakePlatform):
         given = RentedVolume(
             f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs"
         )
-        machines = self.rents.machines.get(name, ())
-        return replace(given, machines=machines, **self.rents.change)
+        terms = self.rents.machine_terms.get(name, ())
+        return replace(given, machine_terms=terms, **self.rents.change)
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
         if not self.rents.snapshots or driver in self.rents.drivers_without_snapshots:
@@ -455,23 +456,27 @@ def test_logs_are_kept_and_brought_back_with_their_data(
 
 
 @pytest.mark.parametrize(
-    ("log_zones", "is_refused"),
+    ("log_terms", "is_refused"),
     [
-        (("zone=a",), False),
+        (({"zone": ("a",)},), False),
         # One that is copied between zones can be used in each of them.
-        (("zone=b", "zone=a"), False),
-        (("rack=9",), False),
-        (("zone=b",), True),
+        (({"zone": ("b", "a")},), False),
+        (({"zone": ("b",)}, {"zone": ("a",)}), False),
+        (({"rack": ("9",)},), False),
+        ((), False),
+        (({"zone": ("b",)},), True),
+        (({"zone": ("b",)}, {"zone": ("c",), "rack": ("9",)}), True),
     ],
 )
 def test_volumes_that_no_machine_takes_together_are_refused(
     world: World,
     platform: ClaimsPlatform,
-    log_zones: tuple[str, ...],
+    log_terms: tuple[MachineTerm, ...],
     is_refused: bool,
 ) -> None:
     """A class that binds at once chooses a zone for each claim by itself."""
-    platform.rents.machines = {"fast": ("zone=a",), LOGS_CLASS: log_zones}
+    of_data = ({"zone": ("a",)},)
+    platform.rents.machine_terms = {"fast": of_data, LOGS_CLASS: log_terms}
     if not is_refused:
         assert attach(WITH_LOGS, world).volumes
         return

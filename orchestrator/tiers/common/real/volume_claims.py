@@ -21,6 +21,7 @@ from orchestrator.tier.slow_disk import LOG_OF_NODE
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.emulated import disk_files, log_disks
 from orchestrator.tiers.common.gate import fio_containers
+from orchestrator.tiers.common.real import volume_places
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
@@ -249,38 +250,7 @@ def _require_a_machine_for_each(
     for disk, volume in zip(rented_disks, volumes, strict=True):
         volumes_of_node.setdefault(disk.volume.placement, []).append(volume)
     for node, volumes_there in volumes_of_node.items():
-        _require_one_machine(node, volumes_there)
-
-
-def _require_one_machine(node: str, volumes: Sequence[RentedVolume]) -> None:
-    """UnavailableError if the labels of machines that take a node's data and its log exclude each
-    other, as those of two zones do."""
-    data, *logs = volumes
-    for log in logs:
-        values_of_log = _values_by_label(log)
-        for label, values in _values_by_label(data).items():
-            if label in values_of_log and values.isdisjoint(values_of_log[label]):
-                raise _no_machine_for_both(node, data, log)
-
-
-def _values_by_label(volume: RentedVolume) -> dict[str, set[str]]:
-    """Label → the values of it that a machine may have to take the volume."""
-    values: dict[str, set[str]] = {}
-    for label_and_value in volume.machines:
-        label, _, value = label_and_value.partition("=")
-        values.setdefault(label, set()).add(value)
-    return values
-
-
-def _no_machine_for_both(
-    node: str, data: RentedVolume, log: RentedVolume
-) -> UnavailableError:
-    return UnavailableError(
-        f"{node} has its data on a volume of {listed(data.machines)}, and its log on one of "
-        f"{listed(log.machines)}: no machine takes both",
-        advice="name classes with `volumeBindingMode: WaitForFirstConsumer`, which give a volume "
-        "where its node runs",
-    )
+        volume_places.require_one_machine(node, volumes_there)
 
 
 def given(

@@ -6,6 +6,7 @@ folders and files of its own, and one without anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,13 @@ from orchestrator.platforms.kubernetes import (
 )
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
-from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount, VolumeSource
+from orchestrator.powers import (
+    NETWORK_OF,
+    ContainerSpec,
+    Mount,
+    RentedVolume,
+    VolumeSource,
+)
 from tests import golden
 
 LABELS = ours("feed00")
@@ -169,15 +176,31 @@ def test_a_volume_names_the_labels_that_its_machine_has_and_no_others() -> None:
         {"key": zone, "operator": "NotIn", "values": ["c"]},
         {"key": "disktype", "operator": "Exists"},
     ]
-    terms = [{"matchExpressions": expressions}]
+    volume = volume_on([expressions])
+    assert volume.machines == (f"{zone}=a", f"{zone}=b")
+    assert volume.machine_terms == ({zone: ("a", "b")},)
+
+
+def volume_on(terms: Sequence[Sequence[Mapping[str, Any]]]) -> RentedVolume:
+    """A volume that machines can use that meet the expressions of one of these terms."""
+    selector_terms = [{"matchExpressions": expressions} for expressions in terms]
     spec = {
         "capacity": {"storage": "1Gi"},
-        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": selector_terms}},
     }
-    volume = volume_manifests.described_volume(
-        {"metadata": {"name": "v"}, "spec": spec}
-    )
-    assert volume.machines == (f"{zone}=a", f"{zone}=b")
+    return volume_manifests.described_volume({"metadata": {"name": "v"}, "spec": spec})
+
+
+def test_terms_of_a_volume_stay_apart_because_one_of_them_is_enough() -> None:
+    def has(key: str, *values: str) -> Mapping[str, Any]:
+        return {"key": key, "operator": "In", "values": list(values)}
+
+    volume = volume_on([[has("zone", "1"), has("type", "x")], [has("zone", "2")]])
+    assert volume.machine_terms == ({"zone": ("1",), "type": ("x",)}, {"zone": ("2",)})
+    assert volume.machines == ("zone=1", "type=x", "zone=2")
+    # Of one label all expressions hold, too.
+    volume = volume_on([[has("zone", "1", "2", "3"), has("zone", "3", "2")]])
+    assert volume.machine_terms == ({"zone": ("2", "3")},)
 
 
 def test_all_of_a_placement_run_on_one_machine() -> None:
