@@ -75,7 +75,8 @@ def model(
     for probe in probes:
         asked = asked_for(probe, cpus)
         system = _queueing_as(last, _system(asked, disk))
-        delayed = _with_delays(asked, system, disk)
+        below_caps = 1 - time_at_cap(probe, cpus)
+        delayed = _with_delays(asked, system, disk, below_caps)
         measured = replace(
             measured,
             # The probe that says less is believed.
@@ -165,8 +166,13 @@ def time_at_caps(values: Evidence, tier: Tier) -> float:
     return most
 
 
-def _with_delays(asked: CountedLoad, system: System, disk: SimulatedDisk) -> System:
-    """The system with what is left of measured times: of a transaction, a sync and a read."""
+def _with_delays(
+    asked: CountedLoad, system: System, disk: SimulatedDisk, below_caps: float
+) -> System:
+    """The system with what is left of measured times: of a transaction, a sync and a read.
+
+    below_caps: the share of the window in which no cap held I/Os back.
+    """
     record = asked.record
     latency_s = value_of(record, "latency_avg_s") or 0.0
     measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
@@ -178,7 +184,9 @@ def _with_delays(asked: CountedLoad, system: System, disk: SimulatedDisk) -> Sys
         simulated_s = float(simulated.latencies_s.mean())
         longer_s = (latency_s - simulated_s) / (1 + system.waiting)
         left_s = system.delay_s + longer_s
-        read_ahead = _read_ahead(asked, system, disk, simulated, left_s)
+        # At a cap reads wait for the cap, so that only other seconds tell of I/Os of others.
+        longest_ahead = _read_ahead(asked, system, disk, simulated, left_s)
+        read_ahead = below_caps * longest_ahead
         # What is of its reads is no delay.
         more_ahead = read_ahead - system.read_ahead
         reads_s = system.stages[-1].reads * more_ahead / _iops(disk)
@@ -197,7 +205,7 @@ def _read_ahead(
     simulated: Simulated,
     left_s: float,
 ) -> float:
-    """I/Os behind which a read waits, by how much longer it took than in this simulation.
+    """I/Os behind which a read waits at most, by how much longer it took than in this simulation.
 
     left_s: how much longer the whole transaction took.
     """

@@ -542,6 +542,20 @@ def test_reads_that_took_longer_than_simulated_wait_behind_others() -> None:
     assert slower_s == pytest.approx(longer_s, rel=0.1), "twice as long behind them"
 
 
+def test_seconds_at_a_cap_tell_nothing_of_waits_behind_others() -> None:
+    """There reads wait for the cap, which a faster disk does not have: it stays a delay."""
+    run = run_of(syncing_campaign(), "ultra")
+    took_s = whole([run], ("latency_avg_s", "all"))[0]
+    free, _ = model(run, None, None)
+    seen = {"time_at_iops_cap_pct": 40.0, "held_back_pct": 50.0}
+    run.seen_of_nodes[None] = {"db-1": of_figures(seen)}
+    assert time_at_cap(run, None) == pytest.approx(0.4)
+    at_times, own = model(run, None, None)
+    assert at_times.read_ahead == pytest.approx(0.6 * free.read_ahead, rel=0.05)
+    assert at_times.delay_s > free.delay_s
+    assert simulate(at_times, own).latencies_s.mean() == pytest.approx(took_s, rel=0.05)
+
+
 def test_reads_that_waited_for_nothing_else_are_as_simulated() -> None:
     asked, own = model(with_reads(run_of(syncing_campaign(), "ultra"), 0.5), None, None)
     assert asked.read_ahead == 0
