@@ -6,6 +6,7 @@ program in between, the record tells the truth.
 """
 
 import contextlib
+import shlex
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -165,9 +166,10 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        folder = shlex.quote(str(here.campaign))
         raise UnavailableError(
             f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
-            advice=f"make room there and go on: `tierbench resume {here.campaign}`",
+            advice=f"make room there and go on: `tierbench resume {folder}`",
         ) from error
 
 

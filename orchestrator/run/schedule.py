@@ -9,6 +9,7 @@ and leftovers are removed. If three runs in a row fail for the same cause, the c
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -215,7 +216,7 @@ def _three_failed(
     return kind(
         "three runs in a row failed for the same cause. The campaign ends "
         f"after run {progress}: {why}",
-        advice=f"{mend}; then go on: `tierbench resume {folder}`; "
+        advice=f"{mend}; then go on: `tierbench resume {shlex.quote(str(folder))}`; "
         "`tierbench analyze` reports the finished runs",
         evidence=evidence,
     )
@@ -226,7 +227,7 @@ def _engine_stays_away(folder: Path) -> UnavailableError:
     return UnavailableError(
         f"the container engine did not answer again within {longest}",
         advice="start it (`tierbench setup` does, as root on Debian) and go on: "
-        f"`tierbench resume {folder}`",
+        f"`tierbench resume {shlex.quote(str(folder))}`",
     )
 
 

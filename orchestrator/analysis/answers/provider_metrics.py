@@ -4,6 +4,7 @@ Azure and AWS report when a limit of a disk or of its machine was reached (docs/
 """
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
@@ -12,6 +13,7 @@ from orchestrator.analysis import provider_names
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.disks_of_nodes import database_nodes
+from orchestrator.analysis.given_commands import results_words
 from orchestrator.analysis.provider_names import Cloud
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
@@ -127,30 +129,32 @@ def _asked_of(asked: Asked, cloud: Cloud, records: list[Record]) -> ProviderMetr
     )
 
 
-def _command(asked: Asked, options: Iterable[str]) -> str:
-    words = ["tierbench analyze", asked.campaign.name, "--disk-metrics FILE"]
-    return " ".join([*words, *options])
+def _command(asked: Asked, disks: Iterable[str]) -> str:
+    words = ["tierbench", "analyze", asked.campaign.name]
+    words += results_words(asked.campaign)
+    words += ["--disk-metrics", "FILE"]
+    for disk in disks:
+        words += ["--disk", disk]
+    return shlex.join(words)
 
 
 def _all_to_name(asked: Asked, records: Iterable[Record]) -> list[str]:
-    options: list[str] = []
+    disks: list[str] = []
     for record in records:
-        options += _disks_to_name(asked, record)
-    return options
+        disks += _disks_to_name(asked, record)
+    return disks
 
 
 def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
-    """`--disk p15/node-1=DISK` for each disk that is not recognised by itself; as often as disks
-    are striped to one."""
+    """`p15/node-1=DISK` for each disk that is not recognised by itself; as often as disks are
+    striped to one."""
     profile = record.run.profile
     tier = record.profile.tier
     has_logs = node_disks.has_logs(tier)
     is_alone = len(asked.campaign.plan.profiles) == 1 and not has_logs
     for node in database_nodes(record.nodes):
         if not is_alone and not provider_names.of_disks(record, node.name):
-            yield from [f"--disk {profile}/{node.name}=DISK"] * tier.count
+            yield from [f"{profile}/{node.name}=DISK"] * tier.count
         if has_logs and not provider_names.of_disks(record, node.name, of_log=True):
             log = reported_disks.place(node.name, of_log=True)
-            yield from [f"--disk {profile}/{log}=DISK"] * node_disks.striped_of_log(
-                tier
-            )
+            yield from [f"{profile}/{log}=DISK"] * node_disks.striped_of_log(tier)

@@ -1,5 +1,6 @@
 """Where the page of a stored campaign is, and whether it has the answer that is shown."""
 
+import shlex
 from pathlib import Path
 
 from orchestrator import report
@@ -14,7 +15,7 @@ def where_the_page_is(folder: Path, saved: SavedVerdict) -> str:
     """
     # `report` writes nothing, so a page may be missing, or older than what is judged now.
     page = folder / report.PAGE
-    again = f"`tierbench analyze {folder}`"
+    again = f"`tierbench analyze {shlex.quote(str(folder))}`"
     if not page.is_file():
         return f"report: none was written; {again} writes it"
     line = f"report: {page.resolve()}"

@@ -3,12 +3,12 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
+from orchestrator.analysis.given_commands import given_command
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.cli.command_lines import options_of
 from orchestrator.cli.common.campaign_files import NOT_OF_A_CAMPAIGN
 from orchestrator.planning.named_tiers import row_and_changes
-from orchestrator.report.sections import method
 
 # Options of the earlier command that are given anew, because the next one measures other tiers.
 # Their disks are emulated unless volumes of a StorageClass are looked at.
@@ -63,6 +63,6 @@ def _kept_words(campaign: Results, of_classes: bool) -> Iterator[str]:
     left_out = {*_GIVEN_ANEW, *_OF_EARLIER_TIERS, *NOT_OF_A_CAMPAIGN}
     if of_classes:
         left_out.update(_ON_CLASSES)
-    for option in options_of(shlex.split(method.command(campaign))):
+    for option in options_of(shlex.split(given_command(campaign))):
         if left_out.isdisjoint(option.keys):
             yield from option.words

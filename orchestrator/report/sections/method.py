@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import comparable_campaigns
+from orchestrator.analysis.given_commands import given_command
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.design import slo
@@ -133,7 +134,7 @@ def _levels(plan: Plan) -> str:
 
 
 def _again(campaign: results.Results) -> Iterator[Paragraph | Code]:
-    given = command(campaign)
+    given = given_command(campaign)
     if given:
         yield Code(given)
     yield Paragraph(_about_again(campaign))
@@ -142,7 +143,7 @@ def _again(campaign: results.Results) -> Iterator[Paragraph | Code]:
 
 def _about_again(campaign: results.Results) -> str:
     begin = "The command was not recorded."
-    if command(campaign):
+    if given_command(campaign):
         folder = campaign.fingerprint["directory"]
         begin = f"Given in {folder}, where its relative paths begin."
     sentences = [begin]
@@ -174,15 +175,6 @@ def _counted_again(campaign: results.Results) -> str:
     if campaign.checksum and campaign.checksum != verified.checksum:
         return f"{sentence} Its plan, fingerprint or records have changed since."
     return sentence
-
-
-def command(campaign: results.Results) -> str:
-    """The command that was given, as a shell takes it; empty if it was not kept."""
-    facts = campaign.fingerprint
-    # A command without its folder was kept without its quotes, and is another one.
-    if "directory" in facts:
-        return str(facts.get("command", ""))
-    return ""
 
 
 def analyze(campaign: results.Results) -> str:

@@ -9,6 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import Brief, DisksToBuy
 from orchestrator.analysis.conclusions import Offer
+from orchestrator.analysis.given_commands import given_command
 from orchestrator.design import boxed_work, slo, slow_disks
 from orchestrator.model import Workload
 from orchestrator.report import wording
@@ -24,7 +25,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats, factors, method, summary
+from orchestrator.report.sections import caveats, factors, summary
 
 # Whoever has the document finds the section by it.
 ANCHOR = "ticket"
@@ -209,7 +210,7 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
 
 
 def _checks(index: ReportIndex) -> Iterator[Part]:
-    command = method.command(index.campaign)
+    command = given_command(index.campaign)
     if command:
         yield Part("Command", (Code(command),))
     checksum = index.campaign.checksum

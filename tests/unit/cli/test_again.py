@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.given_commands import given_command
 from orchestrator.cli.common.options import Compared
 from orchestrator.design import slo
 from orchestrator.report.sections import method
@@ -101,7 +102,7 @@ def test_the_printed_command_plans_the_same_campaign(option: str, ask: Ask) -> N
     words += given
     first = ask(words)
     campaign = replace(build_campaign(frames=False), fingerprint=first.fingerprint)
-    program, *printed = shlex.split(method.command(campaign))
+    program, *printed = shlex.split(given_command(campaign))
     assert (program, printed) == ("tierbench", words)
     assert ask(printed) == first
 
@@ -120,7 +121,7 @@ def test_of_a_campaign_that_kept_no_command_nothing_is_made_up() -> None:
     facts.pop(
         "directory", None
     )  # its words were once kept without their quotation marks
-    assert method.command(replace(campaign, fingerprint=facts)) == ""
+    assert given_command(replace(campaign, fingerprint=facts)) == ""
 
 
 def test_the_report_is_made_again_by_the_slo_that_it_was_judged_by() -> None:

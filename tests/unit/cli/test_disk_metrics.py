@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,9 +57,10 @@ def stored(
     count: int = 1,
     catalog_type: str = "",
     tier_facts: Facts | None = None,
+    command: str = "",
 ) -> Path:
     """A campaign of one run of each tier, as it is stored. count: disks that are striped to one.
-    tier_facts: what a record says of the disks."""
+    tier_facts: what a record says of the disks. command: with which it was measured."""
     campaign = build_campaign(
         profiles=profiles,
         workloads=("insert",),
@@ -74,9 +76,10 @@ def stored(
 
     profiles_on_disk = tuple(map(on_disk, campaign.plan.profiles))
     plan = replace(campaign.plan, profiles=profiles_on_disk)
-    where = campaign_writing.create(
-        results, plan, campaign.fingerprint, 1_750_000_000.0
-    )
+    fingerprint = dict(campaign.fingerprint)
+    if command:
+        fingerprint["command"] = command
+    where = campaign_writing.create(results, plan, fingerprint, 1_750_000_000.0)
     for run in campaign.runs:
         record = replace(run.record, profile=on_disk(run.record.profile))
         if tier_facts is not None:
@@ -616,7 +619,7 @@ def command_of(folder: Path) -> list[str]:
     """The words of the command on the page; none if it has none."""
     for part in text_of(folder).split("`"):
         if "--disk-metrics" in part:
-            return part.split()
+            return shlex.split(part)
     return []
 
 
@@ -633,6 +636,30 @@ def test_the_page_names_the_command_for_what_azure_kept(tmp_path: Path) -> None:
     machine = of_azure(folder, MACHINE, luns=())
     assert analyzed(folder, *given(disks, machine)) == EXIT_DONE
     assert command_of(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("given_words", "results"),
+    [
+        ("--results trial", "/home/dba/trial"),
+        ("'--results=/srv/of us'", "/srv/of us"),
+        ("--results trial --results /srv/last", "/srv/last"),
+    ],
+)
+def test_the_command_finds_results_that_lie_elsewhere(
+    tmp_path: Path, given_words: str, results: str
+) -> None:
+    """From any folder: a relative one begins where the campaign was begun."""
+    folder = stored(
+        tmp_path / "results",
+        "premium",
+        catalog_type="azure/premium-ssd",
+        command=f"tierbench run premium insert {given_words} --repeats 1",
+    )
+    folder = folder.rename(folder.with_name("our tiers"))
+    assert analyzed(folder) == EXIT_DONE
+    documented = ["tierbench", "analyze", "our tiers", "--results", results]
+    assert command_of(folder) == [*documented, "--disk-metrics", "FILE"]
 
 
 def test_disks_that_nobody_has_recorded_are_to_be_named(tmp_path: Path) -> None:

@@ -101,6 +101,14 @@ def test_report_says_where_the_page_is_or_how_it_is_written(
     assert "does not have this answer" in capsys.readouterr().out
 
 
+def test_the_command_that_writes_the_page_has_its_folder_as_a_shell_takes_it(
+    folder: Path, app: CampaignApp, capsys: Capture
+) -> None:
+    folder = folder.rename(folder.with_name("our tiers"))
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    assert f"`tierbench analyze '{folder}'` writes it" in capsys.readouterr().out
+
+
 def test_an_earlier_version_s_page_is_not_said_to_have_another_answer(
     folder: Path, app: CampaignApp, capsys: Capture
 ) -> None:

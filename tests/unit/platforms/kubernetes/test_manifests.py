@@ -171,7 +171,7 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
 def test_a_volume_names_the_labels_that_its_machine_has_and_no_others() -> None:
     """A volume may also say where it cannot be used."""
     zone = "topology.kubernetes.io/zone"
-    expressions = [
+    expressions: list[Mapping[str, Any]] = [
         {"key": zone, "operator": "In", "values": ["a", "b"]},
         {"key": zone, "operator": "NotIn", "values": ["c"]},
         {"key": "disktype", "operator": "Exists"},
