@@ -311,6 +311,23 @@ def reported(disk_pct: float, machine_pct: float) -> dict[str, float]:
         ),
         # Whose limit it was is not known.
         (WAITING, reported(60.0, 60.0), "unattributed"),
+        # Below the declared cap its own limit is the cause, as of the WAL's disk.
+        ({}, reported(50.0, 0.0), "iops_cap"),
+        ({}, {"disk_iops_limit_reached_pct": 100.0}, "iops_cap"),
+        ({}, {"disk_bandwidth_limit_reached_pct": 100.0}, "bandwidth_cap"),
+        ({}, reported(100.0, 60.0), "iops_cap"),
+        ({}, reported(25.0, 0.0), "iops_cap"),
+        ({}, reported(24.9, 0.0), "unattributed"),
+        (
+            {},
+            {**reported(100.0, 0.0), "disk_bandwidth_limit_reached_pct": 100.0},
+            "unattributed",
+        ),
+        (
+            {"cpu_pct": 80.0},
+            {**reported(100.0, 0.0), "wal_iops_limit_reached_pct": 100.0},
+            "unattributed",
+        ),
         (UNQUEUED, reported(20.0, 0.0), "iops_cap"),
         (UNQUEUED, reported(19.9, 0.0), "unattributed"),
         # Minutes below the limit may have had seconds at it.

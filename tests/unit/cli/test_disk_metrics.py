@@ -519,6 +519,20 @@ def test_the_disks_of_data_and_log_are_named_as_documented(tmp_path: Path) -> No
     assert "node-1.wal/lun2" in text
 
 
+def test_a_data_disk_at_its_reported_limit_is_the_cause_and_its_declared_cap_a_question(
+    folder: Path,
+) -> None:
+    """The provider measured it, and the cap is only what the profile claims."""
+    data = of_azure(folder, {**AMOUNTS, **AT_LIMIT})
+    assert analyzed(folder, *given(data)) == EXIT_DONE
+    text = text_of(folder)
+    assert (
+        "The disk of node-1 was at its IOPS limit 100 % of the time, as its provider reports"
+        in text
+    )
+    assert "I/Os came in bursts, or the limit is below the one declared." in text
+
+
 def test_a_log_s_disk_is_not_blamed_where_the_data_s_was_at_its_limit_as_long(
     tmp_path: Path,
 ) -> None:

@@ -107,6 +107,11 @@ def _cap_causes(
         if not reached and _is_held_back_by_machine(kind, values, at_times_pct):
             yield _machine_below_caps(kind, values, node)
             continue
+        if not (reached or is_shared) and _is_held_back_by_disk(
+            kind, values, at_times_pct
+        ):
+            yield _disk_below_caps(kind, values, node)
+            continue
         if not (reached or is_shared):
             continue
         if not cap_binding.binds(kind.name, values, tier):
@@ -189,6 +194,39 @@ def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
         f"was exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
     )
     return Cause("vm_cap", text + memory_too(values))
+
+
+def _is_held_back_by_disk(
+    kind: _Kind, values: Evidence, at_times_pct: float | None
+) -> bool:
+    """By what a provider reports of minutes, below any cap that was declared, as
+    `inside_causes` has it of the WAL's disk."""
+    reach = values.reach(kind.name)
+    # A volume counts moments of a second too, so that its count names no cap by itself.
+    if reach.source != "provider":
+        return False
+    disk_pct = reach.disk_pct or 0.0
+    # Another limit that was reached as long may have been the one.
+    rival_pct = largest(
+        reach.machine_pct,
+        values.reach(kind.other).disk_pct,
+        values.reach(kind.other).machine_pct,
+        values.report.wal_iops_limit_reached_pct,
+        values.report.wal_bandwidth_limit_reached_pct,
+    )
+    least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
+    return disk_pct >= least_pct and disk_pct > rival_pct
+
+
+def _disk_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
+    """The cause at a reported limit. `disk_account` remarks that the declared cap is not reached."""
+    rate = _rate(kind, values)
+    reached = percent(values.reach(kind.name).disk_pct)
+    text = (
+        f"The disk of {node} was at its {kind.title} limit {reached} of the time, as its "
+        f"provider reports{rate}. A tier with more {kind.title} would help{kind.less}."
+    )
+    return Cause(kind.cause, text + memory_too(values))
 
 
 def _is_at_shared_cap(kind: _Kind, values: Evidence) -> bool:
