@@ -219,7 +219,7 @@ def _is_held_back_by_disk(
 
 
 def _disk_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
-    """The cause at a reported limit. `disk_account` remarks that the declared cap is not reached."""
+    """The cause at a reported limit. `disk_account` remarks that no declared cap is reached."""
     rate = _rate(kind, values)
     reached = percent(values.reach(kind.name).disk_pct)
     text = (
