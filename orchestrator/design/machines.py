@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import refusals, schema
+from orchestrator.keys import engine_addresses, refusals, schema
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
 _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
 _NO_DISK_OF_MACHINES = "disks of several machines are `emulated`, `mounted` or `none`"
-# Docker's rule for the name of a context, and beside it what is an address of IPv4.
-_CONTEXT = re.compile(r"(?!\d+(\.\d+){3}$)[a-zA-Z0-9][a-zA-Z0-9_.+-]+")
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # the host of an address
 
 
@@ -59,18 +57,14 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
 
 
 def _mistakes_of_addresses(read: schema.NamedTierYaml) -> Iterator[tuple[str, str]]:
-    """Hosts without a scheme. Docker would take each for the name of a context."""
+    """What names no engine, such as a host without a scheme: Docker would take it for a context."""
     engines = [(f"machines.{k}", engine) for k, engine in enumerate(read.machines)]
     if read.client_machine:
         engines.append(("client_machine", read.client_machine))
     for key, engine in engines:
-        # `user@host` has a sign that no context has, and lacks the scheme.
-        if "://" not in engine and not _CONTEXT.fullmatch(engine):
-            host = engine.rpartition("@")[2]
-            yield (
-                key,
-                f"{engine!r} is not the address of an engine: write ssh://user@{host}",
-            )
+        mistake = engine_addresses.mistake_in(engine)
+        if mistake:
+            yield key, mistake
 
 
 def named(profile: Profile) -> tuple[str, ...]:

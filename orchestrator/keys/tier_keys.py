@@ -7,6 +7,7 @@ until `design/node_disks` knows how many nodes there are.
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -73,6 +74,11 @@ _NOT_OF_LOGS = (
 def _absolute(path: str) -> str:
     if not path.startswith("/"):
         raise ValueError("give the directory in full, from /")
+    for placeholder in re.findall(r"\{[^{}]*\}", path):
+        if placeholder != NUMBER:
+            raise ValueError(
+                f"{placeholder} stands for nothing: write {NUMBER} for a node's number"
+            )
     return path
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.design import machines, node_disks
-from orchestrator.design.node_disks import WAL_DISK
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
@@ -24,7 +23,7 @@ from orchestrator.planning import node_sizes, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.planning.virtual_machines import on_vm, priced
 from orchestrator.tier import DISKS, AnyDisk, ClassVolumes, OthersDisks, Tier
-from orchestrator.tier_catalog import Catalog, Chosen, storage_classes
+from orchestrator.tier_catalog import Catalog, Chosen
 
 NO_CATALOG = Catalog({}, {})
 # The first that the cluster has: its machines and its tier are the same at each.
@@ -280,11 +279,6 @@ def _disk_of_log(tier: Tier, log: Tier) -> AnyDisk:
     if not isinstance(data, ClassVolumes) or wanted is None:
         # The log's place stands in the disks of the nodes; here only its kind counts.
         return DISKS[data.kind]()
-    if wanted.provisioner:
-        # The class is made for the log, and so needs another name than that of the data.
-        wanted = replace(
-            wanted, name=f"{storage_classes.object_name(tier.name)}{WAL_DISK}"
-        )
     # What holds for both is said once, in the tier.
     return replace(data, storage_class=wanted)
 

@@ -5,6 +5,7 @@ azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/param
 gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
 """
 
+import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ def of(
         driver["file_system"]: FILE_SYSTEM,
     }
     return ClassWanted(
-        name=object_name(name),
+        name=class_name(name),
         provisioner=driver["name"],
         parameters=parameters,
         # Limits of fixed sizes, such as Azure Premium's, follow from what the claim asks for alone.
@@ -79,6 +80,17 @@ def _provisioned(
         most = math.floor(limits_of.max_throughput(rule.throughput, iops))
         whole = min(math.ceil(rate), most)
         yield driver["throughput"], f"{whole}{driver['suffix']}"
+
+
+def class_name(tier_name: str) -> str:
+    """What the class of a tier is called in the cluster: unlike for tiers of unlike names."""
+    # The tier of the log of `x` is called `x's WAL`.
+    name = object_name(tier_name.replace("'s ", " "))
+    if name == tier_name:
+        return name
+    # Another tier may have this name as it is, such as the profile `x-wal`.
+    digest = hashlib.sha256(tier_name.encode()).hexdigest()[:6]
+    return f"{name}-{digest}"
 
 
 def object_name(name: str) -> str:

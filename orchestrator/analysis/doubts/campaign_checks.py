@@ -129,7 +129,7 @@ def _one_repetition() -> Doubt:
     return is_only_told(
         "one repetition",
         "every cell was measured once: a difference cannot be told from chance",
-        advice=f"repeat with --repeats {GOOD_REPETITIONS}",
+        advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
     )
 
 
@@ -137,7 +137,7 @@ def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
     return is_only_told(
         "one repetition",
         f"only one repetition finished of {', '.join(cells)}: it has no interval",
-        advice=f"repeat with --repeats {GOOD_REPETITIONS}",
+        advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
     )
 
 

@@ -57,7 +57,7 @@ def read_by(
         try:
             if value is not None and value not in words:
                 reader(value)
-        except (ValueError, re.error) as error:  # re.error: of a pattern
+        except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         return value
 

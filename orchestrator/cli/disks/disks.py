@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -222,8 +223,13 @@ def record(
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
     # A campaign on the same machine would slow the disk, or be slowed by the load.
-    with app.alone(world.platform):
-        recorded = recording.record(path.absolute(), effort, world, allow_root_disk)
+    recorded = recording.record(
+        path.absolute(),
+        effort,
+        world,
+        allow_root_disk,
+        fio_at=partial(recording.fio_at, alone=app.alone),
+    )
     files.write_json(file, recorded.model_dump())
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):

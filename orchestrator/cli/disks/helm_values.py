@@ -87,7 +87,6 @@ def _read(
     app: App, name: str, scale: str, storage_class: str | None
 ) -> tuple[model.Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
-    from orchestrator.design.factors import EXISTING
     from orchestrator.keys import tier_keys
     from orchestrator.planning import project_files
 
@@ -97,15 +96,27 @@ def _read(
     if storage_class:
         changes["storage_class"] = storage_class
     kinds = app.disk_kinds()
+    # First, because an existing cluster would be refused for the change of its disks.
+    _require_started(app, name, scale)
     (read,), _ = project_files.read(
         app.root, [name], [], scale, kinds, tier_changes=changes
     )
-    if read.cluster.database == EXISTING or read.tier.disk.storage_class is None:
+    class_of_disks = read.tier.disk.storage_class
+    assert class_of_disks is not None, "its disks are volumes of a class"
+    return read, class_of_disks
+
+
+def _require_started(app: App, name: str, scale: str) -> None:
+    """UsageError if a profile is of a cluster that runs already."""
+    from orchestrator.design.factors import EXISTING
+    from orchestrator.planning import project_files
+
+    (profile,), _ = project_files.read(app.root, [name], [], scale, app.disk_kinds())
+    if profile.cluster.database == EXISTING:
         raise errors.UsageError(
-            f"{name} is an existing cluster: there is nothing to make",
+            f"{name} is a cluster that runs already: it needs no class of disks",
             "name a profile whose nodes tierbench starts",
         )
-    return read, read.tier.disk.storage_class
 
 
 def _volumes(app: App, name: str, scale: str) -> int:

@@ -186,6 +186,7 @@ def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
         for place in given.named:
             if place.of_log and place.profile == record.run.profile:
                 _require_apart(given, record, place)
+        _require_on_one_machine(given, record)
     if not any(has_disk.values()):
         place = next(iter(has_disk))
         disk = str(next(iter(given.disks)))
@@ -204,6 +205,22 @@ def _require_apart(given: GivenDisks, record: Record, log: CampaignDisk) -> None
                 f"{disk} is named for the log of {log.of_data}, and holds its data",
                 f"name another disk: --disk {log}=DISK",
             )
+
+
+def _require_on_one_machine(given: GivenDisks, record: Record) -> None:
+    """UsageError if a disk is named for nodes on two machines: a disk is attached to one."""
+    machines = {node.name: node.machine for node in record.nodes}
+    first_users: dict[FileDisk, CampaignDisk] = {}
+    for place in given.named:
+        if place.profile != record.run.profile or not machines.get(place.node):
+            continue
+        for disk in given.of_place(record, place):
+            first = first_users.setdefault(disk, place)
+            if machines[first.node] != machines[place.node]:
+                raise UsageError(
+                    f"{disk} is named for {first} and {place}, which are on two machines",
+                    f"name another disk: --disk {place}=DISK",
+                )
 
 
 def _no_place(place: CampaignDisk, there: Iterable[CampaignDisk]) -> UsageError:

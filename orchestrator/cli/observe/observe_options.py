@@ -29,6 +29,17 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
     return int(number), piece_s
 
 
+def _device_pattern(text: str) -> re.Pattern[str]:
+    """Which devices are meant. ValueError if it is no regular expression."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(
+            f"{text!r} is not a regular expression: {error}. "
+            "Write a device's name, or a pattern such as 'sd[ab]'"
+        ) from error
+
+
 @dataclass(frozen=True)
 class Read:
     """Where readings come from, and what they are compared with."""
@@ -40,7 +51,7 @@ class Read:
     profile: Annotated[str | None, profile_named()] = None
     calibrate: Annotated[str | None, Option(callback=read_by(pieces_in))] = None
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
-    device: Annotated[str, Option(callback=read_by(re.compile))] = ""
+    device: Annotated[str, Option(callback=read_by(_device_pattern))] = ""
     source: str | None = None
     striped: bool = False
     vm: str | None = None

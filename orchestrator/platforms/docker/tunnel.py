@@ -7,7 +7,6 @@ keys and known hosts; it never asks. The session runs `cat`, which ends, and wit
 when this program is gone."""
 
 import atexit
-import re
 import shutil
 import tempfile
 import threading
@@ -18,13 +17,10 @@ from functools import cache
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys import shipped_yaml
+from orchestrator.keys import engine_addresses, shipped_yaml
 from orchestrator.system import at_once, shell
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
-_ADDRESS = re.compile(
-    r"ssh://(?:(?P<user>[^@:/]+)@)?(?P<host>[^@:/]+)(?::(?P<port>\d+))?(?P<path>/[^:]*)?"
-)
 _UP = "tierbench: forwarded"
 _CONFIGURED_S = 10.0
 
@@ -38,7 +34,7 @@ class Tunnel:
     open_s = 60.0
 
     def __init__(self, url: str) -> None:
-        match = _ADDRESS.fullmatch(url)
+        match = engine_addresses.SSH.fullmatch(url)
         if match is None:
             raise UsageError(
                 f"{url} is not an address of an engine behind ssh",

@@ -42,12 +42,16 @@ def draw(document: blocks.Document, cache: Path | None = None) -> str:
 
 
 _CODE = re.compile(r"`([^`]+)`")
+# An option and its number, such as `--repeats 5`: a narrow page would break it behind its hyphens.
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*(?: \d+\b)?")
+_UNBROKEN = r'<span class="unbroken">\g<0></span>'
 
 
 def _text(text: str) -> Markup:
-    """Escaped; a number and its unit stay on one line, and `code` is set as code."""
+    """Escaped; a number and its unit stay on one line, an option too; `code` is set as code."""
     escaped = str(escape(wording.unbroken(printable(text))))
-    return Markup(_CODE.sub(r"<code>\1</code>", escaped))
+    options_whole = _OPTION.sub(_UNBROKEN, escaped)
+    return Markup(_CODE.sub(r"<code>\1</code>", options_whole))
 
 
 # A name such as `premium-v2`, which a narrow page would break behind its hyphen; and a price.
@@ -56,8 +60,7 @@ _WHOLE = re.compile(r"[\d.,]+ [A-Z]{3}\b|\w+-\w[\w.]*")
 
 def _headline(text: str) -> Markup:
     """The text in large letters, in which names and prices stay on one line."""
-    whole = r'<span class="unbroken">\g<0></span>'
-    return Markup(_WHOLE.sub(whole, str(_text(text))))
+    return Markup(_WHOLE.sub(_UNBROKEN, str(_text(text))))
 
 
 def _inline(chart: blocks.Chart) -> Markup:

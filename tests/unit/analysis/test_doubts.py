@@ -27,7 +27,7 @@ def test_a_sound_campaign_raises_none() -> None:
 def test_one_repetition_of_everything() -> None:
     found = the("one repetition", small(repetitions=1))
     assert "every cell was measured once" in found.text
-    assert found.advice == "repeat with --repeats 5"
+    assert found.advice == "repeat with `--repeats 5`"
     assert found.run is None
 
 

@@ -19,7 +19,7 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE
 from orchestrator.histories import prometheus
 from orchestrator.keys import shipped_yaml
-from orchestrator.model import Profile, Record
+from orchestrator.model import Node, Profile, Record
 from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, store
 from orchestrator.tier import Emulated, NodeDisks, RealDisks
@@ -58,9 +58,11 @@ def stored(
     catalog_type: str = "",
     tier_facts: Facts | None = None,
     command: str = "",
+    machines: Sequence[str] = (),
 ) -> Path:
     """A campaign of one run of each tier, as it is stored. count: disks that are striped to one.
-    tier_facts: what a record says of the disks. command: with which it was measured."""
+    tier_facts: what a record says of the disks. command: with which it was measured. machines: of
+    the database nodes; empty: as the campaign's records have them."""
     campaign = build_campaign(
         profiles=profiles,
         workloads=("insert",),
@@ -85,12 +87,23 @@ def stored(
         if tier_facts is not None:
             facts = {**record.facts, "tier": tier_facts(record)}
             record = replace(record, facts=facts)
+        if machines:
+            record = replace(record, nodes=_on_machines(record, machines))
         run_folder = campaign_writing.run_folder(where, record.run)
         transactions = run.transactions()
         campaign_writing.save_run(
             run_folder, record, run.intervals, transactions, [sampled_in(run)]
         )
     return where
+
+
+def _on_machines(record: Record, machines: Sequence[str]) -> tuple[Node, ...]:
+    """Its nodes, with a database node on each of the machines in place of its first."""
+    (first,) = [node for node in record.nodes if node.name == NODE]
+    nodes = [node for node in record.nodes if node.role != first.role]
+    for number, machine in enumerate(machines, 1):
+        nodes.append(replace(first, name=f"node-{number}", machine=machine))
+    return tuple(nodes)
 
 
 @pytest.fixture
@@ -557,6 +570,32 @@ def test_the_disk_of_the_data_is_not_that_of_the_log_too(
     assert analyzed(folder, *given(file), *named) == EXIT_USAGE
     refusal = " ".join(capsys.readouterr().err.split())
     assert "node-1/lun0 is named for the log of premium/node-1" in refusal
+
+
+@pytest.mark.parametrize("of_second", ["node-2", "node-2.wal"])
+@pytest.mark.parametrize(
+    ("machines", "is_refused"),
+    [(("vm1", "vm2"), True), (("vm1", "vm1"), False), (("", ""), False)],
+)
+def test_one_volume_is_not_that_of_nodes_on_two_machines(
+    of_second: str,
+    machines: tuple[str, str],
+    is_refused: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On one machine a path may be the disk of all nodes."""
+    folder = stored(tmp_path / "results", "premium", disk=WITH_LOG, machines=machines)
+    file = of_volumes(folder, "vol-1", "vol-2")
+    named = ("--disk", "node-1=vol-1", "--disk", f"{of_second}=vol-1")
+    code = analyzed(folder, *given(file), *named)
+    if not is_refused:
+        assert code == EXIT_DONE
+        return
+    assert code == EXIT_USAGE
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"/vol-1 is named for premium/node-1 and premium/{of_second}" in told
+    assert f"name another disk: --disk premium/{of_second}=DISK" in told
 
 
 def test_which_of_two_disks_is_the_log_s_is_not_guessed(

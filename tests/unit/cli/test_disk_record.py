@@ -14,6 +14,7 @@ from orchestrator.cli import main
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
+from orchestrator.system import host
 from orchestrator.tiers.common.real import recording
 from tests.apps import an_app
 from tests.fakes import FakePlatform
@@ -44,7 +45,11 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
 
     def ran(path: Path, *options: tuple[str, ...]) -> str:
         def recorded(
-            path: Path, effort: Any, _world: object, allow_root_disk: bool
+            path: Path,
+            effort: Any,
+            _world: object,
+            allow_root_disk: bool,
+            fio_at: object,
         ) -> Any:
             asked.append((path, effort, allow_root_disk))
             return FOUND
@@ -82,6 +87,14 @@ def test_what_was_found_is_shown_and_written(record: Record, tmp_path: Path) -> 
         "0.5",
         "1",
     ]
+
+
+def test_the_path_is_looked_at_before_a_campaign_that_is_running(
+    tmp_path: Path,
+) -> None:
+    app = an_app(tmp_path, FakePlatform())
+    with host.only_one(app.lock), pytest.raises(UsageError, match="/nosuch"):
+        main.program(["disk", "record", "/nosuch"], standalone_mode=False, obj=app)
 
 
 def test_nothing_is_measured_for_a_file_that_cannot_be_written(

@@ -116,7 +116,9 @@ def test_the_class_of_the_log_is_printed_too(
     assert tierbench("storage-class", a_profile_with_a_log(tmp_path)) == EXIT_DONE
     text = capsys.readouterr().out
     classes = list(yaml.safe_load_all(text))
-    assert [made["metadata"]["name"] for made in classes] == ["logged", "logged-wal"]
+    of_data, of_log = [made["metadata"]["name"] for made in classes]
+    assert of_data == "logged"
+    assert of_log.startswith("logged-wal-")
     assert "# Claims must ask for 256Gi." in text
     assert "# Claims must ask for 128Gi." in text
 
@@ -127,7 +129,40 @@ def test_a_class_that_exists_is_not_printed_beside_that_of_the_log(
     data = "storage_class: fast, enforcement: storage-class"
     assert tierbench("storage-class", a_profile_with_a_log(tmp_path, data)) == EXIT_DONE
     (made,) = yaml.safe_load_all(capsys.readouterr().out)
-    assert made["metadata"]["name"] == "logged-wal"
+    assert made["metadata"]["name"].startswith("logged-wal-")
+
+
+def test_the_log_of_one_profile_and_the_data_of_another_have_unlike_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both are applied to one cluster, where the second would replace the first."""
+    logged = a_profile_with_a_log(tmp_path)
+    named_as_its_log = tmp_path / "logged-wal.yaml"
+    named_as_its_log.write_text(Path(logged).read_text())
+    names: list[str] = []
+    for profile in (logged, str(named_as_its_log)):
+        assert tierbench("storage-class", profile) == EXIT_DONE
+        for made in yaml.safe_load_all(capsys.readouterr().out):
+            names.append(made["metadata"]["name"])
+    assert len(set(names)) == 4, names
+
+
+@pytest.mark.parametrize(
+    "command", [("storage-class",), ("admin", "helm-values")], ids=" ".join
+)
+def test_a_cluster_that_runs_already_needs_no_class(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = tmp_path / "on-p15.yaml"
+    profile.write_text(
+        "question: q\ntier: {type: azure/P15, enforcement: existing}\n"
+        "cluster:\n  database: existing\n  replication_factor: 1\n"
+        "  existing: {hosts: 10.0.0.11, tls: 'off'}\n"
+    )
+    assert tierbench(*command, str(profile)) == EXIT_USAGE
+    told = " ".join(capsys.readouterr().err.split())
+    assert "a cluster that runs already: it needs no class of disks" in told
+    assert "name a profile whose nodes tierbench starts" in told
 
 
 def test_the_chart_has_no_volume_for_the_log_alone(

@@ -184,6 +184,22 @@ def test_several_values_of_an_option_are_joined(root: Path) -> None:
     assert "joined by commas" in refused.value.advice
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--path", "/mnt/p15-{nod}"], "write {node} for a node's number"),
+        (["--machines", "ssh://vm1,ssh://bench@"], "write ssh://user@host"),
+    ],
+)
+def test_a_slip_in_an_address_or_a_path_is_not_written(
+    root: Path, words: list[str], told: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        tierbench_init(root, "mine", "--tier", "azure/P15", *words)
+    assert told in str([mistake.what for mistake in refused.value.mistakes])
+    assert not (root / "profiles/mine.yaml").exists()
+
+
 def test_nothing_is_overwritten(root: Path) -> None:
     for words in (
         ["ultra", "--tier", "azure/P15"],

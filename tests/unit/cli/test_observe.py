@@ -359,7 +359,10 @@ def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
         (("disk.csv",), "a file or a value after the name of its option"),
         (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
         (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
-        (("--file", str(CSV), "--device", "("), "'--device': missing )"),
+        (
+            ("--file", str(CSV), "--device", "("),
+            "'--device': '(' is not a regular expression: missing )",
+        ),
         (
             ("--exporter", "http://127.0.0.1:9", "--device", "a", "--vm", "azure/none"),
             "--vms` lists",
@@ -398,6 +401,10 @@ def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
         (
             ("--file", str(CSV), "--source", "azure/P20+wal=azure/P4"),
             "name one disk: --source without wal",
+        ),
+        (
+            ("--file", str(CSV), "--device", "*"),
+            "Write a device's name, or a pattern such as 'sd[ab]'",
         ),
     ],
 )

@@ -51,12 +51,40 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
             EMULATED,
             "write ssh://user@10.0.0.7",
         ),
+        ("machines: [vm1, 'ssh://bench@']\n", EMULATED, "write ssh://user@host"),
+        ("machines: [vm1, 'ssh://me@vm2:p']\n", EMULATED, "write ssh://user@vm2"),
+        ("machines: [vm1, 'http://x']\n", EMULATED, "write ssh://user@x"),
+        ("machines: [vm1, 'tcp://']\n", EMULATED, "write tcp://host:port"),
+        (
+            "machines: [vm1, vm2]\nclient_machine: tcp://x\n",
+            EMULATED,
+            "write tcp://host:port",
+        ),
+        (
+            "",
+            "{enforcement: mounted, disks: '/mnt/p15-{nod}'}",
+            "{nod} stands for nothing: write {node} for a node's number",
+        ),
+        (
+            "",
+            "{enforcement: mounted, path: '/mnt/p15-{nod}'}",
+            "{nod} stands for nothing: write {node} for a node's number",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         profile(more, tier)
     assert words in str([(one.where, one.what) for one in refused.value.mistakes])
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["tcp://10.0.0.1:2376", "tcp://[::1]:2376", "ssh://vm1:22/run/docker.sock"],
+)
+def test_every_form_of_an_address_is_taken(engine: str) -> None:
+    found = profile(f"machines: [vm1, '{engine}']\n")
+    assert machines.named(found) == ("vm1", engine)
 
 
 @pytest.mark.parametrize("key", ["path", "disks"])

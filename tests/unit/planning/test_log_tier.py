@@ -115,7 +115,7 @@ def on_class(wal: str, data: str = "type: azure/P15") -> Tier:
 @pytest.mark.parametrize(
     ("wal", "class_name", "is_made", "gib"),
     [
-        ("azure/P10", "x-wal", True, 128),
+        ("azure/P10", "x-wal-c35407", True, 128),
         ("{type: azure/P10, storage_class: fast}", "fast", False, 128),
         ("{storage_class: fast, size: 20GiB, iops: 900}", "fast", False, 20),
         # Where no size is said, a claim asks for what a node's disk needs.

@@ -29,6 +29,21 @@ def test_the_code_that_draws_is_kept_for_the_next_page(tmp_path: Path) -> None:
     assert page._vega(tmp_path) == "kept"
 
 
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        (
+            "Repeat with `--repeats 5`.",
+            'Repeat with <code><span class="unbroken">--repeats 5</span></code>.',
+        ),
+        ("by --until decided", 'by <span class="unbroken">--until</span> decided'),
+        ("1--2 and a --- b", "1--2 and a --- b"),
+    ],
+)
+def test_an_option_is_not_broken_behind_its_hyphens(text: str, drawn: str) -> None:
+    assert page._text(text) == drawn
+
+
 def test_the_folder_of_the_cache_is_made(tmp_path: Path) -> None:
     """Nothing else makes it for who has only rehearsed or observed."""
     page._vega(tmp_path / "home" / "cache")

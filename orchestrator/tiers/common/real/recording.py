@@ -6,7 +6,7 @@ how long a single request takes, and whether its rate falls under a lasting load
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,22 +60,31 @@ QUICK = RecordingEffort(2**28, rate_s=1.0, latency_s=10.0)
 
 @contextmanager
 def fio_at(
-    path: Path, file_bytes: int, world: powers.World, allow_root_disk: bool
+    path: Path,
+    file_bytes: int,
+    world: powers.World,
+    allow_root_disk: bool,
+    alone: Callable[[powers.Platform], AbstractContextManager[object]] = nullcontext,
 ) -> Iterator[tuple[FioContainer, dict[str, Any]]]:
     """fio in a folder of its own on the disk mounted at `path`, removed again, and what the disk
-    is. Raises as `real_disk.believable` does."""
+    is. Raises as `real_disk.believable` and `alone` do.
+
+    alone: excludes other campaigns on the platform.
+    """
     where = str(path)
     disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
     # Nothing is declared of it, so there is nothing to hold it against.
     tier = Tier("recorded", where, Limits(), disk_at)
     node_places.require_one_machine(tier, world)
     machine = world.machine
+    # A path without a disk is told at once, and not when another campaign has ended.
     disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), machine)
-    folders = real_disk.folders(disk.path, ["record"], world)
-    with real_disk.watched(disk, machine), folders as (folder,):
-        volume = model.Volume(str(folder), disk.node, restored=False)
-        with fio_jobs.fio_on(volume, world) as fio:
-            yield fio, real_disk.facts(node_places.DiskPath(where), disk, machine)
+    with alone(world.platform):
+        folders = real_disk.folders(disk.path, ["record"], world)
+        with real_disk.watched(disk, machine), folders as (folder,):
+            volume = model.Volume(str(folder), disk.node, restored=False)
+            with fio_jobs.fio_on(volume, world) as fio:
+                yield fio, real_disk.facts(node_places.DiskPath(where), disk, machine)
 
 
 def record(

@@ -112,9 +112,9 @@ def _name_of_class(tier: Tier, wanted: ClassWanted, campaign: str) -> str:
     """What a class that is made is called in the cluster: unlike for unlike tiers."""
     # Classes are of the whole cluster, and another campaign may want the same row at this moment.
     name = storage_classes.object_name(f"tierbench-{campaign}-{wanted.name}")
-    if wanted.name == tier.name:
+    if wanted.name == storage_classes.class_name(tier.name):
         return name
-    # The log of the profile `x` and the data of a profile `x-wal` want classes of one name.
+    # Tiers whose names differ may want classes of one name.
     digest = hashlib.sha256(tier.name.encode()).hexdigest()[:6]
     return f"{name}-{digest}"
 
