@@ -255,8 +255,8 @@ def _met_by_none(slo: Sequence[str]) -> str:
 def _figures_in_words(prediction: Prediction) -> list[str]:
     """`457 transactions/s`, `18 ms`: what is predicted of each clause of the SLO."""
     texts: list[str] = []
-    for name, figure in prediction.figures.items():
-        texts.append(value_in_words(name.split()[-1], figure.value))
+    for key, figure in prediction.by_key.items():
+        texts.append(value_in_words(key.metric, figure.value))
     return texts
 
 

@@ -179,13 +179,13 @@ def _how_sure(
     cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
 ) -> Iterator[str]:
     yield "Predicted, not measured."
-    for choice in chosen:
-        figure = choice.cheapest.figures[cell.speed]
-        span = span_in_short(cell.speed, figure.low, figure.high)
-        yield f"Nine results in ten are expected within {span}."
-        break
+    if chosen:
+        figure = chosen[0].cheapest.figure(cell.speed)
+        if figure is not None:
+            span = span_in_short(cell.speed, figure.low, figure.high)
+            yield f"Nine results in ten are expected within {span}."
     for prediction in predictions:
-        did = prediction.measured.get(cell.speed)
+        did = prediction.measured_figure(cell.speed)
         if did is None or not _speed(cell, prediction):
             continue
         predicted = figure_in_short(cell.speed, _speed(cell, prediction))
@@ -208,7 +208,7 @@ def _not_tested(predictions: Sequence[Prediction]) -> str:
 
 def _speed(cell: MeasuredCell, prediction: Prediction) -> float:
     """Its value of the metric by which disks are called fast; 0 if that cannot be told."""
-    figure = prediction.figures.get(cell.speed)
+    figure = prediction.figure(cell.speed)
     if figure is None:
         return 0.0
     return figure.value

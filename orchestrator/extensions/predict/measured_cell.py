@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from orchestrator.analysis.metric_values import value_of, whole
+from orchestrator.analysis.predictions import FigureKey
 from orchestrator.analysis.results import Results, RunData, finished
-from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT, named
-from orchestrator.metrics import number_in_words, span_in_words, value_in_words
+from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT
+from orchestrator.metrics import METRICS, number_in_words, span_in_words, value_in_words
+from orchestrator.report import wording
 
-LATENCY = "latency_avg_s"
+LATENCY = FigureKey("latency_avg_s")
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class MeasuredCell:
     run: str  # name of a run as a command takes it, CAMPAIGN/RUN
     tier: str
     workload: str
-    means: Mapping[str, float]  # metric → mean of the cell's runs
+    means: Mapping[FigureKey, float]  # the mean of the cell's runs
     # Whether transactions began at a given rate: a faster disk then shortens their latency alone.
     is_paced: bool
     margin_pct: float  # two figures within it count as the same
@@ -27,11 +29,11 @@ class MeasuredCell:
     nodes: int  # number of nodes that were measured
 
     @property
-    def speed(self) -> str:
-        """The metric by which a disk is called fast."""
+    def speed(self) -> FigureKey:
+        """The figure by which a disk is called fast."""
         if self.is_paced:
             return LATENCY
-        return THROUGHPUT
+        return FigureKey(THROUGHPUT)
 
     def times_as_fast(self, value: float, other: float) -> float:
         """How many times as fast a disk with that value of `speed` is as one with the other."""
@@ -45,21 +47,29 @@ class MeasuredCell:
         return figure_in_short(self.speed, self.means.get(self.speed))
 
 
-def figure_in_short(metric: str, value: float | None) -> str:
-    """`470 transactions/s`; empty for none. `metric`: may have a type of transactions before it."""
+def title_of(key: FigureKey) -> str:
+    """`transactions/s`, `new_order p99 latency`."""
+    words = wording.METRICS.get(key.metric, METRICS[key.metric].title)
+    if key.scope == "all":
+        return words
+    return f"{key.scope} {words}"
+
+
+def figure_in_short(key: FigureKey, value: float | None) -> str:
+    """`470 transactions/s`; empty for none."""
     if value is None:
         return ""
-    return value_in_words(metric.split()[-1], value)
+    return value_in_words(key.metric, value)
 
 
-def number_in_short(metric: str, value: float) -> str:
+def number_in_short(key: FigureKey, value: float) -> str:
     """The same in a table, whose column says what is counted: `470`."""
-    return number_in_words(metric.split()[-1], value)
+    return number_in_words(key.metric, value)
 
 
-def span_in_short(metric: str, low: float, high: float) -> str:
+def span_in_short(key: FigureKey, low: float, high: float) -> str:
     """`402 to 440 transactions/s`."""
-    return span_in_words(metric.split()[-1], low, high)
+    return span_in_words(key.metric, low, high)
 
 
 def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:
@@ -68,11 +78,11 @@ def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:
     tier = record.profile.name
     workload = record.workload.name
     runs: Sequence[RunData] = finished(campaign, tier, workload) or (run,)
-    means: dict[str, float] = {}
+    means: dict[FigureKey, float] = {}
     for metric, scope in FIGURES:
         values = whole(runs, (metric, scope))
         if values:
-            means[named(metric, scope)] = fmean(values)
+            means[FigureKey(metric, scope)] = fmean(values)
     return MeasuredCell(
         run=f"{name}/{record.run.slug}",
         tier=tier,

@@ -43,14 +43,13 @@ def nearest(predictions: Sequence[Prediction]) -> Nearest | None:
         return None
     best = max(candidates, key=_nearness)
     clauses: list[str] = []
-    for name, figure in best.figures.items():
-        scope, _, metric = name.rpartition(" ")
+    for key, figure in best.by_key.items():
         # The worse end of its interval, so that all of it meets the clause.
         bound = figure.low
-        if METRICS[metric].direction == "lower":
+        if METRICS[key.metric].direction == "lower":
             bound = figure.high
         rounded = float(f"{bound:.3g}")
-        objective = Objective(metric, scope or "all", rounded)
+        objective = Objective(key.metric, key.scope, rounded)
         clauses.append(format_objective(objective))
     return Nearest(best.tier, phrases.monthly(best.price), tuple(clauses))
 
@@ -58,11 +57,11 @@ def nearest(predictions: Sequence[Prediction]) -> Nearest | None:
 def _nearness(prediction: Prediction) -> tuple[float, float]:
     """How near a prediction comes to the SLO: by its chance, then by the worst of its figures."""
     goodness: list[float] = []
-    for name, figure in prediction.figures.items():
+    for key, figure in prediction.by_key.items():
         better = -math.inf
         if figure.value > 0:
             better = math.log(figure.value)
-        if METRICS[name.split()[-1]].direction == "lower":
+        if METRICS[key.metric].direction == "lower":
             better = -better
         goodness.append(better)
     return (prediction.chance or 0.0, min(goodness))

@@ -8,7 +8,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.named_disks import named_disks
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer
-from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.answer import (
@@ -23,11 +23,11 @@ from orchestrator.extensions.predict.measured_cell import (
     MeasuredCell,
     figure_in_short,
     number_in_short,
+    title_of,
 )
 from orchestrator.extensions.predict.picture import colour_order, picture
-from orchestrator.extensions.predict.prediction import named
 from orchestrator.extensions.predict.section import maps_by_price
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -48,7 +48,9 @@ from orchestrator.units import counted, listed
 _SHOWN = 6  # disks shown of those that may meet an SLO, for each currency
 _DRAWN = 6  # disks drawn beside the tier that was measured
 _WORDS = ("Disk", "Limited by", "Chance")
-_USUAL = ("throughput_per_s", "latency_p99_s")
+_THROUGHPUT = FigureKey("throughput_per_s")
+_AVERAGE_LATENCY = FigureKey("latency_avg_s")
+_P99_LATENCY = FigureKey("latency_p99_s")
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,11 @@ class Predicted:
         return doubts_of(self.predictions)
 
     @property
-    def figure_names(self) -> list[str]:
+    def figure_keys(self) -> list[FigureKey]:
         """What the first table has: the clauses of the SLO, else what users see."""
         if self.clauses:
-            return [named(clause.metric, clause.scope) for clause in self.clauses]
-        return list(_USUAL)
+            return [FigureKey(clause.metric, clause.scope) for clause in self.clauses]
+        return [_THROUGHPUT, _P99_LATENCY]
 
     @property
     def shown(self) -> Sequence[Prediction]:
@@ -105,7 +107,7 @@ def document(predicted: Predicted) -> Document:
         status_text="",
         stamps=tuple(_stamps(predicted)),
         answers=(_card(predicted, drawn),),
-        verdicts=_table(predicted, predicted.shown, predicted.figure_names),
+        verdicts=_table(predicted, predicted.shown, predicted.figure_keys),
         sections=tuple(_sections(predicted)),
         tiers=colour_order(predicted.cell, drawn),
         notice=notice,
@@ -181,19 +183,19 @@ def _card(predicted: Predicted, drawn: Sequence[Prediction]) -> ShownAnswer:
 
 
 def _table(
-    predicted: Predicted, predictions: Sequence[Prediction], names: Sequence[str]
+    predicted: Predicted, predictions: Sequence[Prediction], keys: Sequence[FigureKey]
 ) -> Table:
-    """A row for each disk, with the figures of these names."""
+    """A row for each disk, with these figures."""
     rows: list[Row] = []
     for prediction in predictions:
-        rows.append(_row(predicted, prediction, names))
+        rows.append(_row(predicted, prediction, keys))
     if not rows:
         return Table((), (), ("No disk has a chance of 10 % or more.",))
     return table_of(rows, _WORDS, tuple(_remarks(predicted, predictions)))
 
 
 def _row(
-    predicted: Predicted, prediction: Prediction, names: Sequence[str]
+    predicted: Predicted, prediction: Prediction, keys: Sequence[FigureKey]
 ) -> dict[str, Cell | str]:
     behind = ""
     if prediction.measured:
@@ -202,8 +204,8 @@ def _row(
         behind = "faster than measured"
     disk = Cell(specified(prediction.tier), detail=behind, tier=prediction.tier)
     row: dict[str, Cell | str] = {"Disk": disk, "A month": _price(prediction)}
-    for name in names:
-        row[_title_of(name)] = _figure(prediction, name)
+    for key in keys:
+        row[_column_title(key)] = _figure(prediction, key)
     row["Limited by"] = cause_in_words(prediction.limit)
     if predicted.clauses:
         row["Chance"] = chance_in_words(prediction)
@@ -223,28 +225,26 @@ def _price(prediction: Prediction) -> Cell:
     return Cell(text, detail=", ".join(behind))
 
 
-def _title_of(name: str) -> str:
+def _column_title(key: FigureKey) -> str:
     """`Transactions/s`, `p99 latency`, `New_order p99 latency`."""
-    scope, _, metric = name.rpartition(" ")
-    words = wording.METRICS.get(metric, METRICS[metric].title)
-    title = f"{scope} {words}".strip()
-    if title.startswith("p9"):
+    title = title_of(key)
+    if key.scope == "all" and key.metric in PERCENTILES:
         return title
     return title[0].upper() + title[1:]
 
 
-def _figure(prediction: Prediction, name: str) -> Cell:
+def _figure(prediction: Prediction, key: FigureKey) -> Cell:
     """The predicted figure with its interval; of a tier that was measured too, what it did."""
-    figure = prediction.figures.get(name)
+    figure = prediction.figure(key)
     if figure is None:
         return Cell("–")
-    low = number_in_short(name, figure.low)
-    high = number_in_short(name, figure.high)
+    low = number_in_short(key, figure.low)
+    high = number_in_short(key, figure.high)
     detail = f"{low} to {high}"
-    did = prediction.measured.get(name)
+    did = prediction.measured_figure(key)
     if did is not None:
-        detail = f"did {number_in_short(name, did)}"
-    return Cell(number_in_short(name, figure.value), detail=detail)
+        detail = f"did {number_in_short(key, did)}"
+    return Cell(number_in_short(key, figure.value), detail=detail)
 
 
 def _remarks(predicted: Predicted, predictions: Sequence[Prediction]) -> Iterator[str]:
@@ -282,10 +282,10 @@ def _covered(predictions: Sequence[Prediction]) -> str:
 
 def _sections(predicted: Predicted) -> Iterator[Section]:
     yield _ticket(predicted)
-    names = list(predicted.figure_names)
+    keys = predicted.figure_keys
     if not predicted.clauses:
-        names.insert(1, "latency_avg_s")
-    whole = _table(predicted, predicted.predictions, names)
+        keys = [_THROUGHPUT, _AVERAGE_LATENCY, _P99_LATENCY]
+    whole = _table(predicted, predicted.predictions, keys)
     # This table leaves nothing out.
     whole = Table(whole.columns, whole.rows, whole.remarks[:2])
     yield Section("all", "Every disk, from cheap to dear", (Part("", (whole,)),))
@@ -297,7 +297,7 @@ def _sections(predicted: Predicted) -> Iterator[Section]:
 
 def _ticket(predicted: Predicted) -> Section:
     about = Paragraph(_subtitle(predicted), "Prediction")
-    table = _table(predicted, predicted.shown, predicted.figure_names)
+    table = _table(predicted, predicted.shown, predicted.figure_keys)
     brief = predicted.answer.brief
     return short_section(brief, about, table, predicted.commands)
 

@@ -4,10 +4,13 @@ what is enough: what the SLO asks for, or the margin of the fastest."""
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.design.slo import format_objective
-from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
-from orchestrator.extensions.predict.prediction import named
+from orchestrator.extensions.predict.measured_cell import (
+    MeasuredCell,
+    figure_in_short,
+    title_of,
+)
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.report import wording
@@ -28,18 +31,18 @@ def picture(
 ) -> Chart | None:
     """`predictions`: the disks to be drawn, in their order. `clauses`: of the SLO, of which the
     first is drawn. None where fewer than two disks have the figure."""
-    name = cell.speed
+    key = cell.speed
     if clauses:
-        name = named(clauses[0].metric, clauses[0].scope)
-    factor = _factor(name)
-    rows = list(_rows(cell, predictions, name, factor))
+        key = FigureKey(clauses[0].metric, clauses[0].scope)
+    factor = _factor(key)
+    rows = list(_rows(cell, predictions, key, factor))
     if len(rows) < 2:
         return None
-    enough = _margin_of_the_fastest(cell, rows, name)
+    enough = _margin_of_the_fastest(cell, rows, key)
     if clauses:
         enough = _asked_for(clauses[0], factor)
     end = axis_end(rows, enough)
-    axis = _axis(name)
+    axis = _axis(key)
     spec = charts.drawing(
         "tiers",
         colour_order(cell, predictions),
@@ -59,34 +62,33 @@ def colour_order(
     return (cell.tier, *(prediction.tier for prediction in predictions))
 
 
-def _factor(name: str) -> float:
+def _factor(key: FigureKey) -> float:
     """Base unit → the unit that is drawn."""
-    if METRICS[name.split()[-1]].unit == "s":
+    if METRICS[key.metric].unit == "s":
         return 1e3
     return 1.0
 
 
-def _axis(name: str) -> str:
+def _axis(key: FigureKey) -> str:
     """`transactions/s`, `new_order p99 latency, ms`."""
-    scope, _, metric = name.rpartition(" ")
-    words = wording.METRICS.get(metric, METRICS[metric].title)
-    if METRICS[metric].unit == "s":
+    words = title_of(key)
+    if METRICS[key.metric].unit == "s":
         words = f"{words}, ms"
-    return f"{scope} {words}".strip()
+    return words
 
 
 def _rows(
-    cell: MeasuredCell, predictions: Sequence[Prediction], name: str, factor: float
+    cell: MeasuredCell, predictions: Sequence[Prediction], key: FigureKey, factor: float
 ) -> Iterator[TierRow]:
     """The tier that was measured first, which has no interval here, then what is predicted."""
-    measured = cell.means.get(name)
+    measured = cell.means.get(key)
     if measured is not None:
         label = f"{cell.tier}, measured"
-        in_words = f"{figure_in_short(name, measured)}, measured"
+        in_words = f"{figure_in_short(key, measured)}, measured"
         yield _row(cell.tier, label, "not compared", (measured,) * 3, factor, in_words)
     labels: set[str] = set()
     for prediction in predictions:
-        figure = prediction.figures.get(name)
+        figure = prediction.figure(key)
         if figure is None:
             continue
         label = _label(prediction)
@@ -95,7 +97,7 @@ def _rows(
             continue
         labels.add(label)
         ends = (figure.value, figure.low, figure.high)
-        in_words = f"{figure_in_short(name, figure.value)}, predicted"
+        in_words = f"{figure_in_short(key, figure.value)}, predicted"
         yield _row(prediction.tier, label, _price(prediction), ends, factor, in_words)
 
 
@@ -130,13 +132,13 @@ def _price(prediction: Prediction) -> str:
 
 
 def _margin_of_the_fastest(
-    cell: MeasuredCell, rows: Sequence[TierRow], name: str
+    cell: MeasuredCell, rows: Sequence[TierRow], key: FigureKey
 ) -> Stretch:
     values = [row["value"] for row in rows]
     share = cell.margin_pct / 100
     margin = units.format_quantity(cell.margin_pct, "%")
     words = f"Shaded: within {margin} of the fastest. Lines: nine results in ten lie within."
-    if METRICS[name.split()[-1]].direction == "lower":
+    if METRICS[key.metric].direction == "lower":
         return {"from": min(values), "to": min(values) * (1 + share), "words": words}
     return {"from": max(values) * (1 - share), "to": max(values), "words": words}
 

@@ -14,7 +14,7 @@ import numpy as np
 from orchestrator.analysis.answers.record import PriceScope
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.metric_values import Key, whole
-from orchestrator.analysis.predictions import T90, Estimate, Prediction
+from orchestrator.analysis.predictions import T90, Estimate, FigureKey, Prediction
 from orchestrator.analysis.results import Results, RunData, finished, machine_cpus
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.design import purchase_prices
@@ -112,7 +112,7 @@ class Predictor:
         estimates: dict[str, Estimate | None] = {}
         figures: dict[str, Estimate] = {}
         for metric, scope in _keys(slo):
-            name = named(metric, scope)
+            name = FigureKey(metric, scope).stored_name
             estimate = self._estimate(there, (metric, scope), upwards)
             estimates[name] = estimate
             if estimate:
@@ -217,7 +217,7 @@ class Predictor:
             for metric, scope in FIGURES:
                 values = whole(runs, (metric, scope))
                 if values:
-                    means[named(metric, scope)] = fmean(values)
+                    means[FigureKey(metric, scope).stored_name] = fmean(values)
             tier = replace(profile.tier, name=profile.name)
             prediction = self.predict(tier, cluster=profile.cluster)
             yield replace(prediction, measured=means)
@@ -294,13 +294,6 @@ def _keys(slo: Sequence[Objective]) -> Sequence[Key]:
     if not slo:
         return FIGURES
     return [(objective.metric, objective.scope) for objective in slo]
-
-
-def named(metric: str, scope: str) -> str:
-    """A figure as results name it: `new_order latency_p99_s`, or `latency_p99_s` of all."""
-    if scope == "all":
-        return metric
-    return f"{scope} {metric}"
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:

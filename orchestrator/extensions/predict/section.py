@@ -4,7 +4,7 @@ they did, and a map of all by price."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.analysis.predictions import Prediction
+from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.metrics import number_in_words, value_in_words
 from orchestrator.report import wording
@@ -72,13 +72,11 @@ def _row(prediction: Prediction) -> dict[str, Cell | str]:
     return row
 
 
-def figure_in_words(prediction: Prediction, name: str) -> str:
-    """`1,093 transactions/s (818 to 1,459)`; empty if it cannot be told. `name`: of a metric, or of
-    a type of transactions and a metric."""
-    figure = prediction.figures.get(name)
+def figure_in_words(prediction: Prediction, metric: str) -> str:
+    """`1,093 transactions/s (818 to 1,459)` of all transactions; empty if it cannot be told."""
+    figure = prediction.figure(FigureKey(metric))
     if figure is None:
         return ""
-    metric = name.split()[-1]
     value = value_in_words(metric, figure.value)
     low = number_in_words(metric, figure.low)
     high = number_in_words(metric, figure.high)
@@ -86,7 +84,7 @@ def figure_in_words(prediction: Prediction, name: str) -> str:
 
 
 def _measured_in_words(prediction: Prediction, metric: str) -> str:
-    value = prediction.measured.get(metric)
+    value = prediction.measured_figure(FigureKey(metric))
     if value is None:
         return ""
     return value_in_words(metric, value)
@@ -122,8 +120,9 @@ def _maps(
     for measure in _MEASURES:
         points: list[dict[str, Any]] = []
         for prediction in comparable:
-            if measure.metric in prediction.figures:
-                points.append(_point(prediction, measure))
+            figure = prediction.figure(FigureKey(measure.metric))
+            if figure is not None:
+                points.append(_point(prediction, measure, figure.value))
         if len(points) >= 2:
             yield _map(measure, points, currency, colours)
 
@@ -146,12 +145,14 @@ def _map(
     return charts.figure(f"predicted-{measure.file}", title, spec, {"points": points})
 
 
-def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
+def _point(
+    prediction: Prediction, measure: Measure, predicted: float
+) -> dict[str, Any]:
+    """`predicted`: the measure's figure, in its metric's unit."""
     cost = prediction.monthly_cost or 0.0
-    measured = prediction.measured.get(measure.metric)
+    measured = prediction.measured_figure(FigureKey(measure.metric))
     if measured is not None:
         measured *= measure.factor
-    predicted = prediction.figures[measure.metric].value
     point: dict[str, Any] = {"name": prediction.tier}
     point["provider"] = _kind(prediction)
     point["cost"] = cost

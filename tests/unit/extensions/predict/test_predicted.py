@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.predictions import Estimate, Prediction
+from orchestrator.analysis.predictions import Estimate, FigureKey, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
@@ -18,6 +18,7 @@ from orchestrator.extensions.predict import first_answer
 from orchestrator.extensions.predict import section as predicted_section
 from orchestrator.extensions.predict.page import document
 from orchestrator.extensions.predict.stored import without_slo
+from orchestrator.model import Objective
 from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
 from orchestrator.report.charts import charts
@@ -42,7 +43,7 @@ def test_a_dearer_disk_is_worth_its_price_if_it_is_faster_by_more_than_the_margi
     None
 ):
     cell: Any = SimpleNamespace(
-        speed="throughput_per_s", margin_pct=5.0, times_as_fast=truediv
+        speed=FigureKey("throughput_per_s"), margin_pct=5.0, times_as_fast=truediv
     )
     offered = [
         a_prediction("a", 100.0, 10.0),
@@ -119,6 +120,38 @@ def test_a_disk_has_one_colour_in_the_picture_and_the_table(campaign: Results) -
     scale = picture.live["layer"][1]["encoding"]["color"]["scale"]
     drawn = dict(zip(scale["domain"], scale["range"], strict=True))
     assert drawn == charts.colours(page.tiers)
+
+
+def test_a_figure_of_one_type_of_transactions_is_shown_by_its_key(
+    campaign: Results,
+) -> None:
+    new_order_p99 = FigureKey("latency_p99_s", "new_order")
+    figures = {new_order_p99.stored_name: Estimate(0.012, 0.009, 0.02)}
+    known = [replace(prediction, figures=figures, chance=0.9) for prediction in EVERY]
+    (run, *_) = [run for run in campaign.done if run.record.run.slug == RUN]
+    predicted = without_slo(campaign, run, "latest", known)
+    clause = Objective(new_order_p99.metric, new_order_p99.scope, 0.015)
+    page = document(replace(predicted, clauses=(clause,)))
+    titles = [column.title for column in page.verdicts.columns]
+    assert "New_order p99 latency" in titles
+    picture = page.answers[0].picture
+    assert picture is not None and picture.live is not None
+    drawn = [row["value"] for row in picture.live["datasets"]["tiers"]]
+    assert drawn == pytest.approx([12.0] * len(drawn))
+
+
+@pytest.mark.parametrize(
+    ("key", "stored_name"),
+    [
+        (FigureKey("nopm"), "nopm"),
+        (FigureKey("latency_p99_s", "new_order"), "new_order latency_p99_s"),
+    ],
+)
+def test_files_of_earlier_releases_name_figures_so(
+    key: FigureKey, stored_name: str
+) -> None:
+    assert key.stored_name == stored_name
+    assert FigureKey.of_stored(stored_name) == key
 
 
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
