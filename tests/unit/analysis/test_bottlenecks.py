@@ -307,9 +307,21 @@ def test_the_limit_of_the_machine_is_named_that_was_reached(
 
 # Which values say for how much of the window a cause held; of several the highest.
 HELD_BY: Mapping[BottleneckCause, set[str]] = {
-    "iops_cap": {"time_at_iops_cap_pct"},
-    "bandwidth_cap": {"time_at_bandwidth_cap_pct"},
+    "iops_cap": {
+        "time_at_iops_cap_pct",
+        "disk_iops_limit_reached_pct",
+        "volume_iops_exceeded_pct",
+    },
+    "bandwidth_cap": {
+        "time_at_bandwidth_cap_pct",
+        "disk_bandwidth_limit_reached_pct",
+        "volume_bandwidth_exceeded_pct",
+    },
     "vm_cap": {
+        "machine_iops_limit_reached_pct",
+        "machine_bandwidth_limit_reached_pct",
+        "instance_iops_exceeded_pct",
+        "instance_bandwidth_exceeded_pct",
         "time_at_iops_cap_pct",
         "time_at_bandwidth_cap_pct",
         "time_at_machine_iops_cap_pct",

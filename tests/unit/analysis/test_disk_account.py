@@ -368,3 +368,98 @@ def test_what_a_provider_reports_is_a_remark(
     figures: Mapping[str, float], text: str
 ) -> None:
     assert disk_account.remark(values(**figures), "unattributed") == text
+
+
+# ------------------------------------------------------------------ beside something as full
+
+FULL_CPU = {"cpu_pct": 97.0}
+# Sessions that wait for the disk's reads, and some for CPU.
+READING: Mapping[str, float] = {
+    "sessions": 16.0,
+    "seen_reading_pct": 60.0,
+    "seen_running_pct": 40.0,
+    "node_cores": 1.9,
+    "disk_await_s": 0.02,
+    "disk_queue_depth": 9.6,
+    "disk_bytes_per_s": 25e6,
+    "disk_read_iops": 100.0,
+    "disk_read_bytes_per_s": 6e6,
+}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "share"),
+    [
+        (
+            reported(80.0, 0.0),
+            "by its provider's report the disk was held back 80 % of the time (at 40 % of its "
+            "declared cap)",
+        ),
+        (
+            exceeded(0.0, 72.0),
+            "by the volume's counts the disk was held back 72 % of the time (at 40 % of its "
+            "declared cap)",
+        ),
+        (AT_CAP, "the disk at 99 % of its cap"),
+    ],
+)
+def test_beside_a_full_cpu_the_text_says_which_limit_the_disk_was_at(
+    minutes: Mapping[str, float], share: str
+) -> None:
+    judged = node_cause.judge(values(**minutes, **FULL_CPU), TIER, "node-1")
+    assert judged.name == "unattributed"
+    assert f"cannot be told apart: {share}, the node's CPU 97 % busy" in judged.text
+
+
+def test_without_a_declared_cap_no_share_of_it_is_told() -> None:
+    uncapped = {**QUIET, **reported(80.0, 0.0), **FULL_CPU}
+    del uncapped["iops_of_cap_pct"]
+    del uncapped["bandwidth_of_cap_pct"]
+    text = node_cause.judge(of_figures(uncapped), TIER, "node-1").text
+    assert "held back 80 % of the time, the node's CPU" in text
+
+
+def test_sessions_that_wait_for_a_reported_limit_are_not_blamed_on_the_cpu() -> None:
+    """A limit that is reached is full, at whatever share of the declared cap it lies."""
+    beside = values(**READING, **FULL_CPU, **reported(80.0, 0.0))
+    judged = node_cause.judge(beside, TIER, "node-1")
+    assert judged.name == "iops_cap"
+    assert "as its provider reports" in judged.text
+
+
+def test_sessions_follow_the_cap_that_is_reported_not_the_one_that_looks_fuller() -> (
+    None
+):
+    minutes = {
+        "disk_iops_limit_reached_pct": 0.0,
+        "disk_bandwidth_limit_reached_pct": 80.0,
+        "machine_iops_limit_reached_pct": 0.0,
+        "machine_bandwidth_limit_reached_pct": 0.0,
+    }
+    beside = values(**READING, **FULL_CPU, **minutes)
+    assert node_cause.judge(beside, TIER, "node-1").name == "bandwidth_cap"
+
+
+def test_both_limits_of_a_machine_are_not_limits_of_the_disk() -> None:
+    counted = exceeded(0.0, 72.0)
+    counted["instance_bandwidth_exceeded_pct"] = 60.0
+    judged = node_cause.judge(values(**counted), TIER, "node-1")
+    assert judged.name == "vm_cap"
+    assert "The disk is the limit" not in judged.text
+    assert "IOPS and bandwidth are both at this limit" in judged.text
+
+
+def test_a_reported_limit_beside_a_full_cap_has_both_shares() -> None:
+    minutes = {**reported(10.0, 0.0), "disk_bandwidth_limit_reached_pct": 80.0}
+    judged = node_cause.judge(values(**AT_CAP, **minutes), TIER, "node-1")
+    assert judged.name == "unattributed"
+    shares = "(99 % and 20 %, and as reported at a limit 80 % of the time)"
+    assert shares in judged.text
+    assert "The disk is the limit. Only a tier that raises both" in judged.text
+
+
+def test_the_time_for_which_a_reported_limit_held_is_the_reported_one() -> None:
+    reported_iops = values(**reported(80.0, 0.0), time_at_iops_cap_pct=3.0)
+    assert bottlenecks.held_pct("iops_cap", reported_iops) == 80.0
+    of_machine = values(**exceeded(0.0, 72.0), time_at_iops_cap_pct=3.0)
+    assert bottlenecks.held_pct("vm_cap", of_machine) == 72.0

@@ -196,13 +196,15 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
     cpu = values.cpu.time_at_cpu_pct
     network_rate = values.link.time_at_network_rate_pct
     times_pct: dict[facts.BottleneckCause, Sequence[float | None]] = {}
-    times_pct["iops_cap"] = [iops]
-    times_pct["bandwidth_cap"] = [bandwidth]
+    times_pct["iops_cap"] = [iops, values.reach("iops").disk_pct]
+    times_pct["bandwidth_cap"] = [bandwidth, values.reach("bandwidth").disk_pct]
     times_pct["vm_cap"] = [
         iops,
         bandwidth,
         values.caps.time_at_machine_iops_cap_pct,
         values.caps.time_at_machine_bandwidth_cap_pct,
+        values.reach("iops").machine_pct,
+        values.reach("bandwidth").machine_pct,
     ]
     times_pct["latency_bound"] = [waiting_pct(values)]
     times_pct["cpu_bound"] = [cpu, values.cpu.throttled_pct]

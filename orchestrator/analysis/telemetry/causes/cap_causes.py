@@ -3,7 +3,7 @@
 When each of them holds: docs/research/RULES.md."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.analysis.telemetry.causes import signs
@@ -19,6 +19,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
 )
 from orchestrator.analysis.telemetry.use import cap_binding, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import (
+    CAPS,
     CapName,
     Evidence,
     assumed,
@@ -32,7 +33,6 @@ CAP_PCT = 95.0  # median second, of the cap in force
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 # Share of the seconds at a cap, for it to be named where nothing else is.
 AT_TIMES_PCT = 25.0
-HALF_THE_TIME_PCT = 50.0
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
 
@@ -98,21 +98,21 @@ def _cap_causes(
     node: str,
     at_times_pct: float | None,
 ) -> Iterator[Cause]:
+    # The time in which the median second lies, as for a cap that was declared.
+    least_pct = assumed(at_times_pct, if_unknown=cap_binding.HALF_THE_TIME_PCT)
     for kind in kinds:
         is_shared = _is_at_shared_cap(kind, values)
         reached = _is_at_cap(kind, values, at_times_pct)
         if _are_both_at_cap(kind, values, tier, at_times_pct):
             yield _both_at_cap_of_machine(kind, values, tier, node)
             continue
-        if not reached and _is_held_back_by_machine(kind, values, at_times_pct):
+        is_machine = cap_binding.is_held_back_by_machine(kind.name, values, least_pct)
+        if is_machine and not reached:
             yield _machine_below_caps(kind, values, node)
             continue
-        if not (reached or is_shared) and _is_held_back_by_disk(
-            kind, values, at_times_pct
-        ):
-            yield _disk_below_caps(kind, values, node)
-            continue
         if not (reached or is_shared):
+            if cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
+                yield _disk_below_caps(kind, values, node)
             continue
         if not cap_binding.binds(kind.name, values, tier):
             continue
@@ -168,23 +168,6 @@ def _both_at_cap_of_machine(
     return Cause("vm_cap", text + memory_too(values), is_no_disk=True)
 
 
-def _is_held_back_by_machine(
-    kind: _Kind, values: Evidence, at_times_pct: float | None
-) -> bool:
-    """By an EBS volume's count, or what a provider reports of minutes, the machine alone holds it
-    back, below any cap that was declared."""
-    if cap_binding.reported_owner(kind.name, values) != "machine":
-        return False
-    # A volume counts for itself. A provider reports of all disks of a machine: its limit was
-    # another one's if I/Os of this one did not wait.
-    is_of_all_disks = values.reach(kind.name).source == "provider"
-    if is_of_all_disks and not cap_binding.has_waiting(values):
-        return False
-    # The time in which the median second lies, as for a cap that was declared.
-    least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
-    return (values.reach(kind.name).machine_pct or 0.0) >= least_pct
-
-
 def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
     """What the disk did then is what its machine lets through."""
     reach = values.reach(kind.name)
@@ -194,28 +177,6 @@ def _machine_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
         f"was exceeded {exceeded} of the time{_rate(kind, values)}. A larger machine would help."
     )
     return Cause("vm_cap", text + memory_too(values))
-
-
-def _is_held_back_by_disk(
-    kind: _Kind, values: Evidence, at_times_pct: float | None
-) -> bool:
-    """By what a provider reports of minutes, below any cap that was declared, as
-    `inside_causes` has it of the WAL's disk."""
-    reach = values.reach(kind.name)
-    # A volume counts moments of a second too, so that its count names no cap by itself.
-    if reach.source != "provider":
-        return False
-    disk_pct = reach.disk_pct or 0.0
-    # Another limit that was reached as long may have been the one.
-    rival_pct = largest(
-        reach.machine_pct,
-        values.reach(kind.other).disk_pct,
-        values.reach(kind.other).machine_pct,
-        values.report.wal_iops_limit_reached_pct,
-        values.report.wal_bandwidth_limit_reached_pct,
-    )
-    least_pct = assumed(at_times_pct, if_unknown=HALF_THE_TIME_PCT)
-    return disk_pct >= least_pct and disk_pct > rival_pct
 
 
 def _disk_below_caps(kind: _Kind, values: Evidence, node: str) -> Cause:
@@ -350,14 +311,46 @@ def burst_exhausted(values: Evidence) -> Cause | None:
 # ------------------------------------------------------------------ a cap and something else
 
 
-def both_caps(values: Evidence, node: str) -> Cause:
-    iops = percent(values.caps.iops_of_cap_pct)
-    bandwidth = percent(values.caps.bandwidth_of_cap_pct)
+def both_caps(caps: Sequence[Cause], values: Evidence, node: str) -> Cause:
+    """`caps`: of IOPS and of bandwidth."""
+    first = caps[0]
+    other = caps[1]
+    if first.name == other.name:
+        return _with_other_cap(first)
+    raise_both = "They are limits of unlike owners. Only raising both would help."
+    if first.name in _OF_A_DISK and other.name in _OF_A_DISK:
+        raise_both = "The disk is the limit. Only a tier that raises both would help."
+    iops = _reached_share("iops", values)
+    bandwidth = _reached_share("bandwidth", values)
     text = (
-        f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}). The "
-        "disk is the limit. Only a tier that raises both would help."
+        f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}). "
+        f"{raise_both}"
     )
     return Cause("unattributed", text)
+
+
+_OF_A_DISK = ("iops_cap", "bandwidth_cap")
+
+
+def _with_other_cap(cap: Cause) -> Cause:
+    """IOPS and bandwidth have one owner, the machine or all who share: that is the cause."""
+    other = "IOPS and bandwidth are both at this limit: only more of both would help."
+    return replace(cap, text=f"{cap.text} {other}")
+
+
+def _reached_share(cap: CapName, values: Evidence) -> str:
+    """How much of a cap is used; below it, what is reported of the time at a limit."""
+    used = percent(values.caps.of_cap_pct(cap))
+    if not cap_binding.is_held_back_as_reported(cap, values):
+        return used
+    return (
+        f"{used}, and as reported at a limit {_reported_time(cap, values)} of the time"
+    )
+
+
+def _reported_time(cap: CapName, values: Evidence) -> str:
+    reach = values.reach(cap)
+    return percent(min(largest(reach.disk_pct, reach.machine_pct), 100.0))
 
 
 def busy_cpu_beside(values: Evidence) -> Cause | None:
@@ -369,19 +362,39 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
         values.client.client_cpu_pct,
         values.cpu.cpu_pct,
     )
-    if cap_pct - busiest_pct > APART_PCT or not _some_cpu_is_full(values):
+    # Below its declared cap a disk is at a limit that is not known: nothing to measure from.
+    is_less_busy = cap_pct >= CAP_PCT and cap_pct - busiest_pct > APART_PCT
+    if is_less_busy or not _some_cpu_is_full(values):
         return None
     node_share = ""
     if values.cpu.cpu_pct:
         node_share = f"the node's CPU {percent(values.cpu.cpu_pct)} busy, "
-    cap_share = percent(cap_pct)
+    disk_share = _disk_share(cap_pct, values)
     machine = machine_use(values)
     text = (
-        "Disk and CPU were both at their limit and cannot be told apart: the disk at "
-        f"{cap_share} of its cap, {node_share}{machine}. A faster disk "
+        "Disk and CPU were both at their limit and cannot be told apart: "
+        f"{disk_share}, {node_share}{machine}. A faster disk "
         "alone may not help."
     )
     return Cause("unattributed", text)
+
+
+def _disk_share(cap_pct: float, values: Evidence) -> str:
+    """How near to its limit the disk was: to its declared cap, or to one that is reported."""
+    if cap_pct < CAP_PCT:
+        for cap in CAPS:
+            if cap_binding.is_held_back_as_reported(cap, values):
+                return _reported_share(cap, cap_pct, values)
+    return f"the disk at {percent(cap_pct)} of its cap"
+
+
+def _reported_share(cap: CapName, cap_pct: float, values: Evidence) -> str:
+    declared = ""
+    if cap_pct:
+        declared = f" (at {percent(cap_pct)} of its declared cap)"
+    time = _reported_time(cap, values)
+    word = whose_word(values.reach(cap))
+    return f"by {word} the disk was held back {time} of the time{declared}"
 
 
 def _some_cpu_is_full(values: Evidence) -> bool:

@@ -241,11 +241,14 @@ def _named(case: _FollowedCase) -> Cause | None:
 def _binding_cap(case: _FollowedCase) -> Cause | None:
     """The disk's cap, or the machine's or the shared one that stands for it, in however few seconds
     it is reached; None if it does not bind."""
+    names = (case.most, "vm_cap", "shared_cap")
+    # One that most of the seconds reached, or that is reported, says more than one of some.
+    causes = cap_causes(case.values, case.tier, case.node, first=case.most)
     # Sessions were seen to wait for it, so it need not be reached in most of the seconds.
-    causes = cap_causes(
+    causes += cap_causes(
         case.values, case.tier, case.node, at_times_pct=0.0, first=case.most
     )
     for cause in causes:
-        if cause.name in (case.most, "vm_cap", "shared_cap"):
+        if cause.name in names:
             return cause
     return None

@@ -5,10 +5,7 @@ were not seen; where they were, `cause_by_sessions` names the cause, and its sen
 """
 
 from orchestrator.analysis.telemetry.causes import signs
-from orchestrator.analysis.telemetry.causes.cap_causes import (
-    CAP_PCT,
-    HALF_THE_TIME_PCT,
-)
+from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
 from orchestrator.analysis.telemetry.causes.cause import Cause, Rule
 from orchestrator.analysis.telemetry.causes.outside_causes import (
     ALONE_FROM,
@@ -154,7 +151,7 @@ def _reports_wal(values: Evidence) -> bool:
     of_data_pct = largest(
         report.disk_iops_limit_reached_pct, report.disk_bandwidth_limit_reached_pct
     )
-    return of_wal_pct >= HALF_THE_TIME_PCT and of_wal_pct > of_data_pct
+    return of_wal_pct >= cap_binding.HALF_THE_TIME_PCT and of_wal_pct > of_data_pct
 
 
 def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:

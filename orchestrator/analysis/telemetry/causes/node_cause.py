@@ -61,7 +61,7 @@ def _at_caps(
     if fall is not None:
         return fall
     if len(caps) > 1:
-        return cap_causes.both_caps(values, node)
+        return cap_causes.both_caps(caps, values, node)
     if outside is not None and outside.name == "load_bound":
         return _served_at_cap(caps[0])
     return caps[0]

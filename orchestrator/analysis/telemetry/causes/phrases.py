@@ -71,6 +71,8 @@ def _used_beside(values: Evidence) -> list[Titled]:
 def _busy(host_cpu_pct: float | None, users: list[Titled]) -> str:
     used = ", ".join(sampled_shares(users))
     if host_cpu_pct is None:
+        if not used:
+            return "the machine's CPU was not sampled"
         return f"{used} of the machine's CPU"
     busy = f"{percent(host_cpu_pct)} of the machine's CPU busy"
     if used:

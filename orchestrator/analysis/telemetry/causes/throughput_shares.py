@@ -13,11 +13,16 @@ from orchestrator.analysis.telemetry.causes.signs import (
     idle_disk_share,
     nearest_cap,
 )
-from orchestrator.analysis.telemetry.use import disk_seconds, machine_cpu
+from orchestrator.analysis.telemetry.use import (
+    cap_binding,
+    disk_seconds,
+    machine_cpu,
+)
 from orchestrator.analysis.telemetry.use.node_values import (
     CapName,
     Evidence,
     assumed,
+    largest,
 )
 from orchestrator.facts import BottleneckCause
 
@@ -186,7 +191,7 @@ _CAP_CAUSES: Mapping[CapName, BottleneckCause] = {
 def _fuller_cap(values: Evidence) -> CapName:
     """The cap that is reached in more of the seconds, else the one that more is used of.
 
-    It is the disk's, or that of its machine on the disks of data and log.
+    It is the disk's, or that of its machine on the disks of data and log, declared or reported.
     """
     if _fullness(values, "bandwidth") > _fullness(values, "iops"):
         return "bandwidth"
@@ -208,11 +213,18 @@ def _fullness(values: Evidence, cap: CapName) -> _Fullness:
         values.caps.time_at_machine_pct(cap) or 0.0,
         values.caps.of_machine_pct(cap) or 0.0,
     )
+    if cap_binding.is_held_back_as_reported(cap, values):
+        # The limit is reached, at whatever share of the declared cap it lies.
+        reach = values.reach(cap)
+        reported_pct = largest(reach.disk_pct, reach.machine_pct)
+        return max(of_disk, of_machine, _Fullness(reported_pct, 100.0))
     return max(of_disk, of_machine)
 
 
 def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> float:
     """The share of the nearest cap that sessions use."""
+    if cap_binding.is_held_back_as_reported(cap, values):
+        return 1.0
     use = nearest_cap(values) / 100
     moved = values.disk.disk_iops
     read = values.disk.disk_read_iops

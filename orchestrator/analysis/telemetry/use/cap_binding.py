@@ -1,5 +1,6 @@
 """Whether a cap that a disk reached holds I/Os back, and whose limit it is. Pure."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from orchestrator.analysis.telemetry.use.node_values import (
@@ -18,8 +19,11 @@ BINDING = 1.25
 # Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
 # cap holds any back.
 HELD_BACK_PCT = 10.0
+# Share of the time in which the median second lies.
+HALF_THE_TIME_PCT = 50.0
 # A cap surely holds I/Os back from there on: it makes them take BINDING times as long.
 SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
+OTHER_CAPS: Mapping[CapName, CapName] = {"iops": "bandwidth", "bandwidth": "iops"}
 
 
 def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
@@ -74,3 +78,47 @@ def reported_owner(cap: CapName, values: Evidence) -> Literal["disk", "machine"]
     if reach.machine_pct >= SURELY_HELD_BACK_PCT and reach.disk_pct < HELD_BACK_PCT:
         return "machine"
     return None
+
+
+# ------------------------------------------------------------------ below every declared cap
+
+
+def is_held_back_as_reported(cap: CapName, values: Evidence) -> bool:
+    """Whether a limit below every declared cap is reached in the median second, as an EBS volume
+    counts or a provider reports."""
+    if is_held_back_by_machine(cap, values, HALF_THE_TIME_PCT):
+        return True
+    return is_held_back_by_disk(cap, values, HALF_THE_TIME_PCT)
+
+
+def is_held_back_by_machine(cap: CapName, values: Evidence, least_pct: float) -> bool:
+    """Whether the machine alone holds the disk back for that share of the time, by an EBS volume's
+    count or what a provider reports of minutes."""
+    if reported_owner(cap, values) != "machine":
+        return False
+    reach = values.reach(cap)
+    # A volume counts for itself. A provider reports of all disks of a machine: its limit was
+    # another one's if I/Os of this one did not wait.
+    if reach.source == "provider" and not has_waiting(values):
+        return False
+    return (reach.machine_pct or 0.0) >= least_pct
+
+
+def is_held_back_by_disk(cap: CapName, values: Evidence, least_pct: float) -> bool:
+    """Whether the disk's own limit is reached for that share of the time, by what a provider
+    reports of minutes, as `inside_causes` has it of the WAL's disk."""
+    reach = values.reach(cap)
+    # A volume counts moments of a second too, so that its count names no cap by itself.
+    if reach.source != "provider":
+        return False
+    other = values.reach(OTHER_CAPS[cap])
+    disk_pct = reach.disk_pct or 0.0
+    # Another limit that was reached as long may have been the one.
+    rival_pct = largest(
+        reach.machine_pct,
+        other.disk_pct,
+        other.machine_pct,
+        values.report.wal_iops_limit_reached_pct,
+        values.report.wal_bandwidth_limit_reached_pct,
+    )
+    return disk_pct >= least_pct and disk_pct > rival_pct
