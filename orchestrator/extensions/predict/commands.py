@@ -31,6 +31,7 @@ from orchestrator.extensions.predict.answer import (
 )
 from orchestrator.extensions.predict.demands import Hour
 from orchestrator.extensions.predict.measured_cell import measured_cell
+from orchestrator.extensions.predict.model_errors import FULL_OF_OTHERS
 from orchestrator.extensions.predict.next_commands import commands_that_measure
 from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.page import Predicted, document
@@ -162,7 +163,10 @@ def _advice_as_json(predicted: Predicted) -> dict[str, object]:
 def _doubts(campaign: Results, predictor: Predictor) -> tuple[str, ...]:
     """What limits predictions from the run."""
     run = predictor.measured.record.run
-    return doubts_of_cell(campaign, judge(campaign), run)
+    doubts = doubts_of_cell(campaign, judge(campaign), run)
+    if predictor.is_beside_others:
+        return (*doubts, FULL_OF_OTHERS)
+    return doubts
 
 
 def _bounded(

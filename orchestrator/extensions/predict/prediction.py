@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from statistics import fmean, stdev
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,11 @@ from orchestrator.extensions.predict.demands import (
     time_at_cap,
 )
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
+from orchestrator.extensions.predict.model_errors import (
+    TAIL_ERRORS,
+    are_beside_others,
+    rate_error,
+)
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulated_system import System
 from orchestrator.keys.refusals import refused
@@ -50,23 +54,6 @@ FIGURES: tuple[Key, ...] = (
     ("latency_avg_s", "all"),
     ("latency_p99_s", "all"),
 )
-
-
-class Errors(NamedTuple):
-    """What nine errors of the model in ten stay below, as logarithms, by whether the tier is slower
-    or faster than the measured one (docs/research/PREDICTION.md, on real parts)."""
-
-    downwards: float
-    upwards: float
-
-    def of(self, upwards: bool) -> float:
-        if upwards:
-            return self.upwards
-        return self.downwards
-
-
-RATE_ERRORS = Errors(0.2, 0.3)  # errors of rates and averages
-TAIL_ERRORS = Errors(1.1, 1.4)  # errors of percentiles
 
 
 class Predictor:
@@ -93,6 +80,8 @@ class Predictor:
         self._wider = 1.0
         if not quiet:
             self._wider += time_at_cap(self.measured, cpus) / CAPPED
+        # What other work let a run have is not what it will let another tier have.
+        self.is_beside_others = are_beside_others(self._runs, cpus)
         self._asked = self._system
         if hour:
             self._asked = loaded(self.measured, self._system, hour)
@@ -228,8 +217,8 @@ class Predictor:
         """A figure on the tier that was simulated, by `_rate` or `_percentile`. None if it was not
         measured in all runs, or too few transactions were simulated for it.
 
-        Its interval is of the noise of runs, the error of the model, larger by the time at a cap,
-        and what the model misses of the run itself.
+        Its interval is of the noise of runs, the error of the model, larger by the time at a cap
+        and beside other work, and what the model misses of the run itself.
         """
         metric, _ = key
         measured = whole(self._runs, key)
@@ -244,7 +233,8 @@ class Predictor:
             error = self._wider * TAIL_ERRORS.of(upwards)
             value = self._percentile(fmean(measured), here, times)
             return self._around(value, measured, error)
-        error = self._wider * RATE_ERRORS.of(upwards)
+        limit = there[0].limit
+        error = rate_error(upwards, limit, self.is_beside_others, self._wider)
         missed = math.log(here / fmean(all_values))
         # What the tier's simulation gives, of a mix its share.
         value = fmean(measured) * times * math.exp(missed)
