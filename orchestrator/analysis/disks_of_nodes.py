@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Iterable,
-)
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from orchestrator import counter_sources, units
-from orchestrator.model import (
-    Node,
-)
+from orchestrator.model import Node
+
+
+class PlacedDisk(NamedTuple):
+    """A disk by its device and the place in which that name means it.
+
+    `node`: the only node that it counts for, where the device is not known; else empty.
+    """
+
+    place: str
+    device: str
+    node: str = ""
 
 
 def database_nodes(nodes: Iterable[Node]) -> list[Node]:
     return [node for node in nodes if node.role == "database"]
 
 
-def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
+def by_disk(nodes: Iterable[Node]) -> dict[PlacedDisk, list[Node]]:
     """The database nodes by disk; a node whose device is not known has one of its own."""
     return units.gathered((_disk(node), node) for node in database_nodes(nodes))
 
 
-def _disk(node: Node) -> tuple[str, ...]:
+def _disk(node: Node) -> PlacedDisk:
     device = node.device or node.sources.get(counter_sources.DISK_DEVICE)
     if device:
-        return (place(node), device)
-    # Three parts, so that it is no disk of any place.
-    return ("", "node", node.name)
+        return PlacedDisk(place(node), device)
+    return PlacedDisk("", "", node.name)
 
 
 def place(node: Node) -> str:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from orchestrator.analysis import disks_of_nodes
+from orchestrator.analysis.disks_of_nodes import PlacedDisk
 from orchestrator.kernel import block_devices
 from orchestrator.model import Node, Sample
 from orchestrator.powers import World
@@ -41,12 +42,12 @@ class BurstCredit:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        # Counters at the last gate: machine and device → counters.
-        self._counters: dict[tuple[str, ...], Seen] = {}
+        # Counters at the last gate.
+        self._counters: dict[PlacedDisk, Seen] = {}
         # Tier → its last gate.
         self._gates: dict[str, Gate] = {}
-        # Tier, machine and device → what is known.
-        self._disks: dict[tuple[str, ...], _CreditKnown] = {}
+        # Tier and disk → what is known.
+        self._disks: dict[tuple[str, PlacedDisk], _CreditKnown] = {}
 
     def checked(self, tier: Tier, gate: Gate) -> None:
         """A gate was taken just now."""
@@ -55,10 +56,10 @@ class BurstCredit:
         self._gates[tier.name] = gate
         self._read_counters()
         for key, credit in self._disks.items():
-            name, *place = key
-            if name == tier.name:
-                buckets = by_gate(credit.buckets, gate, place[0], place[-1])
-                now = self._counters.get(tuple(place))
+            tier_name, disk = key
+            if tier_name == tier.name:
+                buckets = by_gate(credit.buckets, gate, disk.place, disk.device)
+                now = self._counters.get(disk)
                 self._disks[key] = _CreditKnown(buckets, now)
 
     def _read_counters(self) -> None:
@@ -68,7 +69,8 @@ class BurstCredit:
                 machine.refresh()
                 now_s = self._world.clock.now()
                 for name, row in block_devices.counters_by_device(machine).items():
-                    self._counters[machine.name, name] = _seen(now_s, row)
+                    disk = PlacedDisk(machine.name, name)
+                    self._counters[disk] = _seen(now_s, row)
 
     def of_run(
         self,
@@ -87,8 +89,8 @@ class BurstCredit:
             return buckets_by_node
         # Nodes on one disk share its bucket and its counters, so one of them tells all.
         series = _series(samples)
-        for place, nodes_on_disk in disks_of_nodes.by_disk(nodes).items():
-            credit = self._before_run(tier, place)
+        for disk, nodes_on_disk in disks_of_nodes.by_disk(nodes).items():
+            credit = self._before_run(tier, disk)
             at_start = credit.buckets
             for now in series.get(nodes_on_disk[0].name, ()):
                 buckets = since(credit.buckets, credit.since, now)
@@ -96,24 +98,24 @@ class BurstCredit:
                 # The credit with which the window began counts, not what it left.
                 if now.time_s <= start_s:
                     at_start = buckets
-            self._disks[tier.name, *place] = credit
+            self._disks[tier.name, disk] = credit
             for node in nodes_on_disk:
                 buckets_by_node[node.name] = recorded(at_start)
         return buckets_by_node
 
-    def _before_run(self, tier: Tier, place: tuple[str, ...]) -> _CreditKnown:
+    def _before_run(self, tier: Tier, disk: PlacedDisk) -> _CreditKnown:
         """What is known of a disk since the run before this one, or else since the gate."""
         if isinstance(tier.disk, ClassVolumes):
             # Another volume for each run, and for the gate.
             return _CreditKnown(unknown(tier), None)
-        credit = self._disks.get((tier.name, *place))
+        credit = self._disks.get((tier.name, disk))
         if credit:
             return credit
         buckets = unknown(tier)
         gate = self._gates.get(tier.name)
         if gate:
-            buckets = by_gate(buckets, gate, place[0], place[-1])
-        return _CreditKnown(buckets, self._counters.get(place))
+            buckets = by_gate(buckets, gate, disk.place, disk.device)
+        return _CreditKnown(buckets, self._counters.get(disk))
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:

@@ -52,7 +52,7 @@ def with_findings(
         return lines
     how_sure = lines.how_sure
     word = answer.sureness.word
-    # The first line would have told it, and how far tiers are enough took its place.
+    # The first line would have said this word, but now it says how far tiers are enough.
     if word in MOOT.values():
         how_sure = f"{sentence(word)} {how_sure}"
     return replace(
@@ -74,6 +74,7 @@ def findings_told(asked: Asked, answer: Answer, *, may_say_buy: bool) -> Sequenc
 
 
 def _horizons(asked: Asked) -> list[str]:
+    """How far each tier is enough, a sentence each."""
     return [finding.claim for finding in factor_sentences.findings(asked)]
 
 
@@ -149,20 +150,20 @@ def _prices(asked: Asked, answer: Answer) -> str:
     more at one value than at another, or tiers are for unlike nodes, each amount stands with its
     value.
     """
-    amounts: dict[str | None, str] = {}
+    amount_of_tier: dict[str | None, str] = {}
     scopes: set[str] = set()
     for part in answer.parts:
         amount = _amount(part)
         price = _price(part)
         if price is None:
             continue
-        if amounts.get(part.tier, amount) != amount:
+        if amount_of_tier.get(part.tier, amount) != amount:
             return _prices_by_value(asked, answer)
-        amounts[part.tier] = amount
+        amount_of_tier[part.tier] = amount
         scopes.add(scope_in_words(price))
     if len(scopes) > 1:
         return _prices_by_value(asked, answer)
-    texts = [f"{tier} {amount}" for tier, amount in amounts.items()]
+    texts = [f"{tier} {amount}" for tier, amount in amount_of_tier.items()]
     # What the prices are for is said once, behind the last amount.
     return closed(f"{', '.join(texts)} {''.join(scopes)}".strip())
 
@@ -171,18 +172,20 @@ def _prices_by_value(asked: Asked, answer: Answer) -> str:
     """`A month for the disks: ultra 780.00 USD at 3 nodes and 1,560.00 USD at 6 nodes.`"""
     values = _values_in_words(asked)
     texts: list[str] = []
-    before: str | None = None
+    tier_before: str | None = None
     for part in answer.parts:
         amount = _amount(part)
         if not amount:
             continue
-        if part.tier != before:
-            amount = f"{part.tier} {amount}"
-        before = part.tier
+        place = f"for {part.subject}"
         if part.subject in values:
-            texts.append(f"{amount} at {values[part.subject]}")
+            place = f"at {values[part.subject]}"
+        # A tier is named once, before the first of its amounts in a row.
+        if part.tier == tier_before:
+            texts.append(f"{amount} {place}")
         else:
-            texts.append(f"{amount} for {part.subject}")
+            texts.append(f"{part.tier} {amount} {place}")
+        tier_before = part.tier
     return closed(f"A month for the {_covers(answer)}: {units.listed(texts)}")
 
 
@@ -211,15 +214,15 @@ def _amount(part: PartAnswer) -> str:
 def _covers(answer: Answer) -> str:
     """`disks`, or `disks (list price, not verified)`."""
     covers = ""
-    behind = ""
+    remark = ""
     for part in answer.parts:
         price = _price(part)
         if price is None:
             continue
         covers = price.covers
         if price.verified is False:
-            behind = f" ({LIST_PRICE_NOT_VERIFIED})"
-    return f"{covers}{behind}"
+            remark = f" ({LIST_PRICE_NOT_VERIFIED})"
+    return f"{covers}{remark}"
 
 
 # ------------------------------------------------------------------ why
@@ -228,18 +231,8 @@ def _covers(answer: Answer) -> str:
 def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
     """Which tier is named at the last value of a factor that has one, and for what was not
     varied."""
-    # The loads of a sweep are decided together, by the name of the workload alone.
-    varied = {sweep.workload for sweep in asked.verdict.sweeps}
-    with_tier = {part.subject for part in answer.parts if part.tier is not None}
-    last_values: dict[str, str] = {}
-    for factor in asked.verdict.varied:
-        varied.update(factor.workloads)
-        last: int | None = None
-        for place, workload in enumerate(factor.workloads):
-            if workload in with_tier:
-                last = place
-        if last is not None:
-            last_values[factor.workloads[last]] = factor.values[last]
+    varied = _varied_workloads(asked)
+    last_values = _last_values_with_tier(asked, answer)
     for part in answer.parts:
         if part.tier is None:
             continue
@@ -247,3 +240,25 @@ def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
             yield f"{part.tier} is enough for {part.subject}"
         elif part.subject in last_values:
             yield f"{part.tier} is enough at {last_values[part.subject]}"
+
+
+def _varied_workloads(asked: Asked) -> set[str]:
+    # The loads of a sweep are decided together, by the name of the workload alone.
+    workloads = {sweep.workload for sweep in asked.verdict.sweeps}
+    for factor in asked.verdict.varied:
+        workloads.update(factor.workloads)
+    return workloads
+
+
+def _last_values_with_tier(asked: Asked, answer: Answer) -> dict[str, str]:
+    """The workload at the last value of a factor for which a tier is named → that value."""
+    with_tier = {part.subject for part in answer.parts if part.tier is not None}
+    last_values: dict[str, str] = {}
+    for factor in asked.verdict.varied:
+        last: int | None = None
+        for place, workload in enumerate(factor.workloads):
+            if workload in with_tier:
+                last = place
+        if last is not None:
+            last_values[factor.workloads[last]] = factor.values[last]
+    return last_values

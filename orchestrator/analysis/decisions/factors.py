@@ -68,7 +68,7 @@ def _on_tier(values: Values, tier: str, causes: Causes) -> conclusions.TierValue
         tier, _steps(values, tier), _causes_on(values, tier, causes)
     )
     if isinstance(values, Loads):
-        return values.taken(at_values)
+        return values.with_capacity(at_values)
     # Loads of a sweep saturate by design, so no power law is looked for in them.
     return replace(
         at_values,

@@ -24,17 +24,20 @@ from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.design.slo import format_objective
 
-# Share of the highest throughput: what is above is as much. It is a rule on rates alone. One on the
-# bend of the curve (Kneedle: Satopää and others 2011) needs many points. Its answer also depends on
-# how far one measures.
+# Throughput of this share of the highest, or more, counts as the highest. It is a rule on rates
+# alone. One on the bend of the curve (Kneedle: Satopää and others 2011) needs many points. Its
+# answer also depends on how far one measures.
 PLATEAU = 0.95
 
 
 @dataclass(frozen=True)
 class UsableLoad:
-    """The capacity of a tier at the SLO. `place`: of the highest load proven within the SLO's
-    latencies, None if there is none; `stopped`: why no higher one is proven, or empty; `missed`:
-    the clause that the next load is proven to miss, or empty."""
+    """The capacity of a tier at the SLO.
+
+    `place`: that of the highest load proven within the SLO's latencies; None if there is none.
+    `stopped`: why no higher one is proven, or empty.
+    `missed`: the clause that the next load is proven to miss, or empty.
+    """
 
     place: int | None
     stopped: str
@@ -63,12 +66,12 @@ class Loads(Values):
     @cached_property
     def level(self) -> float:
         """The level of each test. Clauses on rates take half of it, if there are any."""
-        families = 1
+        kinds_of_clauses = 1
         if self.rates:
-            families = 2
+            kinds_of_clauses = 2
         # Loads are tested in an order fixed beforehand, up to the first that fails. So the chance
         # of any false claim is that of one (Goeman and Solari 2010). Only tiers share it.
-        return ONE_SIDED / len(self.campaign.plan.tiers) / families
+        return ONE_SIDED / len(self.campaign.plan.tiers) / kinds_of_clauses
 
     @cached_property
     def usable(self) -> Mapping[str, UsableLoad]:
@@ -76,7 +79,7 @@ class Loads(Values):
         tiers = self.campaign.plan.tiers
         return {profile.name: _usable(self, profile.name) for profile in tiers}
 
-    def taken(self, values: TierValues) -> TierValues:
+    def with_capacity(self, values: TierValues) -> TierValues:
         """The tier's values with its peak, its knee and the load at which it meets the SLO."""
         rates = self.means(values.tier, "throughput_per_s")
         usable = self.usable[values.tier]
@@ -86,9 +89,9 @@ class Loads(Values):
             at_slo = self.numbers[usable.place]
             at_slo_per_s = rates[usable.place]
         load_at_knee: float | None = None
-        place = knee(rates)
-        if place is not None:
-            load_at_knee = self.numbers[place]
+        place_of_knee = knee(rates)
+        if place_of_knee is not None:
+            load_at_knee = self.numbers[place_of_knee]
         return replace(
             values,
             peak_per_s=max(rates.values(), default=None),
@@ -110,9 +113,9 @@ def knee(rates: Mapping[int, float]) -> int | None:
     if not rates:
         return None
     plateau = PLATEAU * max(rates.values())
-    # Loads rise in this order: the first with as much is the least.
-    as_much = [place for place, rate in rates.items() if rate >= plateau]
-    first = as_much[0]
+    on_plateau = [place for place, rate in rates.items() if rate >= plateau]
+    # Loads rise in this order: the first on the plateau is the least.
+    first = on_plateau[0]
     # Nobody knows whether throughput would have risen on if there is no higher load.
     if first == max(rates):
         return None
@@ -129,23 +132,23 @@ def _usable(loads: Loads, tier: str) -> UsableLoad:
     if not loads.latencies:
         return usable
     for place, runs in enumerate(loads.runs(tier)):
-        where = loads.words[place]
         if not runs:
             continue
+        load = loads.words[place]
         # While a queue grows, latency depends on how long one measures, at higher loads too.
         if any(overload.overloaded(run.record) for run in runs):
-            return replace(usable, stopped=f"overloaded at {where}")
+            return replace(usable, stopped=f"overloaded at {load}")
         tests = objective_tests(loads, tier, place, loads.latencies)
         # Too few transactions for the figure say nothing of the tier: the next load is tested.
         if any(test.value is None for test in tests):
-            lack = f"at {where} not every run has the figures"
+            lack = f"at {load} not every run has the figures"
             usable = replace(usable, stopped=lack)
             continue
         unproven = [test for test in tests if test.p_value > loads.level]
         if unproven:
             return replace(
                 usable,
-                stopped=f"at {where} it {_unmet(unproven)}",
+                stopped=f"at {load} it {_unmet(unproven)}",
                 missed=first_missed(unproven),
             )
         usable = UsableLoad(place, "")

@@ -18,6 +18,10 @@ from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.units import format_quantity, format_seconds, listed
 
+NOT_ITS_DISK = (
+    "An SLO asks for absolute figures, and these are of this machine. "
+    "Its disk is not the provider's own"
+)
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 # A remark says whether so many of the single windows keep an SLO's percentile.
 _WINDOWS_KEPT = 0.9
@@ -29,15 +33,12 @@ _NOT_THE_DISK = frozenset(
 
 def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     """What a reader of the answer must know besides: a text for each thing that is so."""
-    if contest.rules.slo:
-        own_rule = [*_windows(candidate, contest), _not_its_disk(candidate)]
-    else:
-        own_rule = [_at_ceiling(contest), _same_rate(contest)]
+    overload = contest.circumstances.overload
     texts = [
         *_still_open(candidate, contest),
-        *own_rule,
-        _overloaded(contest.circumstances.overload),
-        _overloaded_at_times(contest.circumstances.overload),
+        *_on_criteria(candidate, contest),
+        _overloaded(overload),
+        _overloaded_at_times(overload),
         _no_disk(contest),
         _machine(candidate),
         _sentence(without_prices(candidate, contest)),
@@ -49,6 +50,17 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     return [text for text in texts if text]
 
 
+def _on_criteria(candidate: Candidate, contest: Contest) -> list[str]:
+    """What is to be said of how tiers are judged: by an SLO, or against one another."""
+    if contest.rules.slo:
+        return [*_windows(candidate, contest), _not_its_disk(candidate)]
+    return [_at_ceiling(contest), _same_rate(contest)]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
     """Remarks on open tiers that would be preferred if they were enough.
 
@@ -57,16 +69,17 @@ def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
     passed_over = offers.passed_over(candidate, contest, "open")
     cheaper = offers.cheaper_than(candidate, passed_over, contest)
     names = [tier.name for tier in cheaper]
-    rest = [tier.name for tier in passed_over if tier.name not in names]
+    as_dear = [tier.name for tier in passed_over if tier.name not in names]
     why = "is cheaper"
     # Tiers without prices stand in the order of their declared limits.
     if contest.no_prices:
         why = "declares less"
     open_cheaper = _open(names, why)
     if cheaper:
-        takes = settled_by(cheaper[0], contest).text
-        open_cheaper = ": ".join(text for text in (open_cheaper, takes) if text)
-    return [open_cheaper, _open(rest, "costs the same")]
+        next_step = settled_by(cheaper[0], contest).text
+        if next_step:
+            open_cheaper = f"{open_cheaper}: {next_step}"
+    return [open_cheaper, _open(as_dear, "costs the same")]
 
 
 def _open(tiers: Sequence[str], why: str) -> str:
@@ -85,17 +98,20 @@ def _windows(candidate: Candidate, contest: Contest) -> list[str]:
         for clause in contest.rules.slo
         if METRICS[clause.metric].percent is not None
     ]
-    return [_windows_remark(clause, candidate, contest) for clause in clauses]
+    return [_remark_on_windows(clause, candidate, contest) for clause in clauses]
 
 
-def _windows_remark(clause: Objective, candidate: Candidate, contest: Contest) -> str:
+def _remark_on_windows(
+    clause: Objective, candidate: Candidate, contest: Contest
+) -> str:
     """What is known of single windows, by the one-sided tolerance bound (`stats.share_below`)."""
     values = (candidate.measured or {}).get(clause, ())
     confidence = looks.confidence(stats.CONFIDENCE, contest.rules.share)
     # The mean may be met while many windows miss: what holds for single ones is another claim.
-    kept = stats.share_below(values, clause.limit, confidence) >= _WINDOWS_KEPT
+    share_kept = stats.share_below(values, clause.limit, confidence)
+    is_kept = share_kept >= _WINDOWS_KEPT
     mean = f"Of {format_objective(clause)} it is the mean that is below"
-    if not kept:
+    if not is_kept:
         return f"{mean}; whether single windows keep it is not proven"
     level = _level(contest)
     return f"{mean}; 9 of 10 single windows keep it or more, with {level} confidence"
@@ -105,12 +121,6 @@ def _not_its_disk(candidate: Candidate) -> str:
     if candidate.profile.tier.disk.is_real:
         return ""
     return NOT_ITS_DISK
-
-
-NOT_ITS_DISK = (
-    "An SLO asks for absolute figures, and these are of this machine. "
-    "Its disk is not the provider's own"
-)
 
 
 # ------------------------------------------------------------------ what ranks, what limits
@@ -152,8 +162,9 @@ def _no_disk(contest: Contest) -> str:
         return ""
     worse = _outside_of_refused(contest)
     if worse:
+        is_latency_alone = all(comparison.criterion.is_latency for comparison in worse)
         # A tier that is slower in throughput contradicts that no disk limits it.
-        if not all(comparison.criterion.is_latency for comparison in worse):
+        if not is_latency_alone:
             return ""
         return "On no tier does the disk limit throughput, but latency depends on it"
     # Where something is open or not compared, latency may still depend on the disk.
@@ -202,10 +213,6 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
     return f"chosen by {by}: {contest.no_prices}"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _unlike_prices(candidate: Candidate, contest: Contest) -> str:
     if not contest.unlike_prices:
         return ""
@@ -220,8 +227,8 @@ def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     # The cheapest of the others would be named first if prices were others.
     other = min(enough, key=cost_or_zero)
     cost = f"{candidate.monthly_cost:,.2f} {candidate.price.currency} a month"
-    holds = f"this holds unless {other.name} costs less than the {cost}"
-    return f": {holds} of {candidate.name}"
+    limit = f"the {cost} of {candidate.name}"
+    return f": this holds unless {other.name} costs less than {limit}"
 
 
 # ------------------------------------------------------------------ what is not compared

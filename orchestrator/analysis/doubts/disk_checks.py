@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis import disks_of_nodes
+from orchestrator.analysis.disks_of_nodes import PlacedDisk
 from orchestrator.analysis.doubts.effects import (
     forbids_a_conclusion,
     is_only_told,
@@ -19,7 +20,8 @@ from orchestrator.facts import group
 from orchestrator.model import Doubt, Node, Record
 from orchestrator.units import format_change
 
-APART_PCT = 2.0  # counts of the kernel and of the disk
+# How far the counts of the kernel and of the disk may be apart.
+APART_PCT = 2.0
 # Share of an emulated disk's requests, and how late answers are on average. The kernel's sleeps end
 # 50 to 150 µs late, for which the disk's server makes up (docs/research/DISKS.md).
 OVER_PCT = 5.0
@@ -37,7 +39,8 @@ def not_verified(run: RunData, _: Totals) -> Doubts:
         return
     not_reached = [check for check in gate.checks if check.verdict == "not reachable"]
     if not_reached:
-        yield _limit_not_verified(", ".join([named(check) for check in not_reached]))
+        limits = [named(check) for check in not_reached]
+        yield _limit_not_verified(", ".join(limits))
 
 
 def host_cache(run: RunData, _: Totals) -> Doubts:
@@ -57,7 +60,7 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
 def served(run: RunData, _: Totals) -> Doubts:
     """Doubts by what the servers of emulated disks counted."""
     for disk, counts in group(run.record.facts, "disks").items():
-        yield from _apart(disk, counts)
+        yield from _unlike_counts(disk, counts)
         over_pct = counts.get("over_pct", 0.0)
         late_s = counts.get("late_s", 0.0)
         if over_pct > OVER_PCT or late_s > LATE_S:
@@ -68,14 +71,18 @@ def served(run: RunData, _: Totals) -> Doubts:
         yield from _overheads(run.record, disk)
 
 
-def _apart(disk: str, counts: Mapping[str, Any]) -> Doubts:
+def _unlike_counts(disk: str, counts: Mapping[str, Any]) -> Doubts:
     # Telemetry's IOPS are the kernel's count; the tier charges what the disk served.
     for way in ("read", "write"):
         count = counts.get(way)
         if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
-            by_kernel = count["kernel"]
-            by_disk = count["served"]
-            yield _counts_differ(disk, way, by_kernel, by_disk, count["apart_pct"])
+            yield _counts_differ(
+                disk,
+                way,
+                by_kernel=count["kernel"],
+                by_disk=count["served"],
+                apart_pct=count["apart_pct"],
+            )
 
 
 def _overheads(record: Record, disk: str) -> Doubts:
@@ -93,7 +100,7 @@ def _overheads(record: Record, disk: str) -> Doubts:
 
 
 @dataclass(frozen=True)
-class _Shared:
+class _SharedDisk:
     """`users`: in words; `whom`: who should have a disk of its own."""
 
     users: str
@@ -106,34 +113,26 @@ def shared(run: RunData, _: Totals) -> Doubts:
         yield _shared_disk(disk.users, disk.device, disk.whom)
 
 
-def _with_several_nodes(run: RunData) -> Iterator[_Shared]:
+def _with_several_nodes(run: RunData) -> Iterator[_SharedDisk]:
     for disk, nodes in disks_of_nodes.by_disk(run.record.nodes).items():
         # Counters are of the whole disk, so what each node did on it is not known.
         if len(nodes) > 1:
             names = ", ".join([node.name for node in nodes])
-            yield _Shared(names, disk[-1], "each node")
+            yield _SharedDisk(names, disk.device, "each node")
 
 
-def _with_wal_and_more(run: RunData) -> Iterator[_Shared]:
+def _with_wal_and_more(run: RunData) -> Iterator[_SharedDisk]:
     for disk, uses in _wal_uses(run).items():
         if len(uses) > 1:
-            yield _Shared(units.listed(uses), disk.device, "each")
+            yield _SharedDisk(units.listed(uses), disk.device, "each")
 
 
-@dataclass(frozen=True, order=True)
-class _Disk:
-    """`place`: its machine; devices of one name in one place are one disk."""
-
-    place: str
-    device: str
-
-
-def _wal_uses(run: RunData) -> Mapping[_Disk, list[str]]:
+def _wal_uses(run: RunData) -> Mapping[PlacedDisk, list[str]]:
     """Disks that hold WAL, with all that is on them."""
     nodes = [node for node in run.record.nodes if node.role == "database"]
     with_wal = [node for node in nodes if node.wal_device]
     wal_disks = {_disk(node, node.wal_device) for node in with_wal}
-    uses: dict[_Disk, list[str]] = {disk: [] for disk in sorted(wal_disks)}
+    uses: dict[PlacedDisk, list[str]] = {disk: [] for disk in sorted(wal_disks)}
     for node in nodes:
         data = _disk(node, node.device)
         wal = _disk(node, node.wal_device)
@@ -144,8 +143,8 @@ def _wal_uses(run: RunData) -> Mapping[_Disk, list[str]]:
     return uses
 
 
-def _disk(node: Node, device: str | None) -> _Disk:
-    return _Disk(disks_of_nodes.place(node), device or "")
+def _disk(node: Node, device: str | None) -> PlacedDisk:
+    return PlacedDisk(disks_of_nodes.place(node), device or "")
 
 
 # ------------------------------------------------------------------ in words
@@ -161,13 +160,13 @@ def _limit_not_verified(limits: str) -> Doubt:
 
 
 def _counts_differ(
-    disk: str, way: str, kernel: float, served: float, apart_pct: float
+    disk: str, way: str, by_kernel: float, by_disk: float, apart_pct: float
 ) -> Doubt:
-    """`kernel`, `served`: requests of this way ("read", "write") that each of them counted."""
+    """`by_kernel`, `by_disk`: requests of this `way` ("read", "write") that each counted."""
     return is_only_told(
         "counts differ",
-        f"{disk}: the kernel counted {kernel:,.0f} {way}s and the disk served "
-        f"{served:,.0f}, {apart_pct:.1f} % apart",
+        f"{disk}: the kernel counted {by_kernel:,.0f} {way}s and the disk served "
+        f"{by_disk:,.0f}, {apart_pct:.1f} % apart",
         advice="trust the disk's own count; see `disks` among the run's facts",
     )
 

@@ -36,7 +36,6 @@ _LIMITED: tuple[Limited, ...] = ("ios", "bytes")
 _OWNERS: tuple[Owner, ...] = ("disk", "machine")
 # A mean above what the disk is said to let through shows that it is another disk.
 _ROUNDED = 1.02
-_LESS, _MORE = SLACK
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class CountedLimits:
             if cap.counted == "bytes":
                 limited = "bytes"
             served = most[limited]
-            if served is None or (1 + _MORE) * served >= AT_CAP * cap.base:
+            if served is None or (1 + SLACK.more) * served >= AT_CAP * cap.base:
                 return False
         return True
 
@@ -110,7 +109,7 @@ class CountedLimits:
             # same.
             for limited, share in self.of_limit.items():
                 limit = base[limited]
-                is_smaller = limit is not None and cap.top <= (1 - _LESS) * limit
+                is_smaller = limit is not None and cap.top <= (1 - SLACK.less) * limit
                 if cap.counted == limited and is_smaller:
                     least = max(least, share)
         return least

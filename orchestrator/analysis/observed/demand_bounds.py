@@ -3,6 +3,10 @@
 Where readings are in seconds, the bounds are two replays. Where readings are further apart, they
 come from seconds that are drawn from pieces of the demand, or, without pieces, from the sums alone
 (the "hard band").
+
+Two shares of the time are bounded (docs/research/OBSERVE.md). D is the time in which the demand
+asks for a cap: users see it who wait for each I/O. S is the time in which the disk is at a cap if
+all that waits is done later. D is at most S.
 """
 
 from __future__ import annotations
@@ -29,8 +33,8 @@ _NOT_KNOWN = Band(np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Bounds:
-    """waits, queues: D and S; D is not known without seconds. reached_s: of each step the most that
-    may be at a cap, in seconds. low, high: the replays with the least and the most."""
+    """waits: D, which is not known without seconds. queues: S. reached_s: the seconds of each step
+    that may be at a cap, at most. low, high: the replays with the least and the most."""
 
     waits: Band
     queues: Band
@@ -81,11 +85,13 @@ def bounds_of(demand: Demand, caps: Caps, unit: int | None, slack: Slack) -> Bou
     if demand.is_fine:
         return _by_seconds(draws)
     hard = sums_alone.hard(demand, caps, unit, slack)
-    least = hard.least_s / draws.whole_s
-    within = Band(least, float(hard.most_s.sum()) / draws.whole_s)
+    hard_band = Band(
+        least=hard.least_s / draws.whole_s,
+        most=float(hard.most_s.sum()) / draws.whole_s,
+    )
     if seconds:
-        return _by_draws(draws, within, slack)
-    return Bounds(_NOT_KNOWN, within, hard.most_s, draws.low[0], draws.high[0])
+        return _by_draws(draws, hard_band, slack)
+    return Bounds(_NOT_KNOWN, hard_band, hard.most_s, draws.low[0], draws.high[0])
 
 
 def _replays(
@@ -103,23 +109,24 @@ def _by_seconds(draws: _Draws) -> Bounds:
     return Bounds(waits, queues, draws.reached_s, low, high)
 
 
-def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> Bounds:
+def _by_draws(draws: _Draws, hard_band: Band, slack: Slack) -> Bounds:
     """Seconds were drawn: each end has a band of its own, from the spread of the draws."""
     low_queues = draws.shares_at_cap(draws.low)
     high_queues = draws.shares_at_cap(draws.high)
     # The least is not held to that of the hard band, by which each I/O is still made. Commits that
     # share a write leave less at the cap.
     queues = Band(
-        least=band(low_queues, (0.0, hard.most)).least,
-        most=band(high_queues, hard).most,
+        least=band(low_queues, Band(0.0, hard_band.most)).least,
+        most=band(high_queues, hard_band).most,
     )
-    spread = SPREAD
-    if slack == SAME:
-        spread = SPREAD_OF_D
     # D ≤ S, whatever was drawn.
     within = Band(0.0, queues.most)
     low_waits = draws.shares_asking(draws.low)
     high_waits = draws.shares_asking(draws.high)
+    spread = SPREAD
+    # Slack makes the band of D wide enough by itself.
+    if slack == SAME:
+        spread = SPREAD_OF_D
     waits = Band(
         least=band(low_waits, within, spread).least,
         most=band(high_waits, within, spread).most,

@@ -32,7 +32,8 @@ _NO_BURST = Burst(None, None, 0.0)
 # Jumps of a disk's counters: one device takes the name of another now and then. More of them are
 # its load, and it is not the disk that it is said to be.
 MOST_JUMPS = 3
-_PIECE = 10  # intervals, at least
+# A piece of fewer intervals shows too little of how seconds follow one another.
+_FEWEST_OF_PIECE = 10
 
 
 def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Demand]:
@@ -60,7 +61,7 @@ def _demand_if_possible(
     node: str, device: str, intervals: pd.DataFrame, source: Limits | None
 ) -> Demand | None:
     """The demand of one disk; None if no disk can have done any of these."""
-    rows = _in_order(intervals)
+    rows = _complete_by_time(intervals)
     is_possible = plausible_readings.possible(rows)
     if not is_possible.any():
         return None
@@ -69,13 +70,14 @@ def _demand_if_possible(
         rows = rows[is_possible]
     plausible_readings.require_belonging(node, device, rows)
     plausible_readings.require_seconds(node, device, rows)
-    demand = _demand(node, device, rows, source)
+    demand = _demand_of_rows(node, device, rows, source)
     unlikely = tuple(plausible_readings.unlikely(rows))
     return replace(demand, impossible=impossible, unlikely=unlikely)
 
 
-def _in_order(intervals: pd.DataFrame) -> pd.DataFrame:
-    """The intervals that are complete and last, by time. A week's are copied where they must be."""
+def _complete_by_time(intervals: pd.DataFrame) -> pd.DataFrame:
+    """The intervals that have a length and every amount, ordered by time."""
+    # Copied only where it must be, because a week of readings is large.
     # Reads may be missing: then `writes` has them too.
     needed = intervals[["begin_s", "end_s", *QUANTITIES[WRITES:]]]
     is_usable = needed.notna().all(axis=1)
@@ -88,28 +90,7 @@ def _in_order(intervals: pd.DataFrame) -> pd.DataFrame:
     return intervals.sort_values(["begin_s", "end_s"])
 
 
-def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """For each interval, whether it has more than such a disk can do, burst included."""
-    burst = source.burst or _NO_BURST
-    # Where writes have a limit of their own, reads and writes may be at theirs at once.
-    ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
-    bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
-    most_ios = _BEYOND * (ios_per_s or np.inf)
-    most_bytes = _BEYOND * (bytes_per_s or np.inf)
-    has_more_ios = demand.ios > most_ios * demand.step_s
-    return has_more_ios | (demand.bytes > most_bytes * demand.step_s)
-
-
-def _without_jumps(demand: Demand, source: Limits) -> Demand:
-    """The demand without the few intervals that this disk cannot have done."""
-    beyond = is_beyond(demand, source)
-    jumps = int(beyond.sum())
-    if jumps > MOST_JUMPS or beyond.all():
-        return demand
-    return replace(demand.part(~beyond), left_out=jumps)
-
-
-def _demand(
+def _demand_of_rows(
     node: str, device: str, rows: pd.DataFrame, source: Limits | None
 ) -> Demand:
     """The demand of one disk.
@@ -136,23 +117,51 @@ def _demand(
     if source:
         demand = _without_jumps(demand, source)
     is_fine = demand.step_s <= FINE_S
-    fine = _in_turn(demand.part(is_fine))
-    coarse = _in_turn(demand.part(~is_fine))
-    # Each part of the time counts once: the longer one is judged, and the other stands beside it.
+    fine = _without_overlaps(demand.part(is_fine))
+    coarse = _without_overlaps(demand.part(~is_fine))
+    # Each part of the time counts once: what covers more is judged, and the rest stands beside it.
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
     return replace(coarse, pieces=_pieces(fine, coarse.resolution_s))
 
 
-def _pieces(fine: Demand, apart_s: float) -> tuple[Array, ...]:
-    """Stretches without a gap of more than that: a lost second does not make two of one."""
+def _without_jumps(demand: Demand, source: Limits) -> Demand:
+    """The demand without the few intervals that this disk cannot have done."""
+    beyond = is_beyond(demand, source)
+    jumps = int(beyond.sum())
+    if jumps > MOST_JUMPS or beyond.all():
+        return demand
+    return replace(demand.part(~beyond), left_out=jumps)
+
+
+def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """For each interval, whether it has more than such a disk can do, burst included."""
+    burst = source.burst or _NO_BURST
+    # Where writes have a limit of their own, reads and writes may be at theirs at once.
+    ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
+    bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
+    # A disk without such a limit can do any number.
+    most_ios_per_s = _BEYOND * (ios_per_s or np.inf)
+    most_bytes_per_s = _BEYOND * (bytes_per_s or np.inf)
+    has_more_ios = demand.ios > most_ios_per_s * demand.step_s
+    has_more_bytes = demand.bytes > most_bytes_per_s * demand.step_s
+    return has_more_ios | has_more_bytes
+
+
+def _pieces(fine: Demand, most_gap_s: float) -> tuple[Array, ...]:
+    """The rates of stretches of readings between which no gap is longer than `most_gap_s`.
+
+    A row for each reading, a column for each of QUANTITIES.
+    """
+    # A lost second does not make two stretches of one.
     lost_s = fine.begin_s[1:] - fine.end_s[:-1]
-    cuts = np.flatnonzero(lost_s > apart_s) + 1
-    stretches = np.split((fine.amounts / fine.step_s).T, cuts)
-    return tuple(stretch for stretch in stretches if len(stretch) >= _PIECE)
+    cuts = np.flatnonzero(lost_s > most_gap_s) + 1
+    rates = fine.amounts / fine.step_s
+    stretches = np.split(rates.T, cuts)
+    return tuple(stretch for stretch in stretches if len(stretch) >= _FEWEST_OF_PIECE)
 
 
-def _in_turn(demand: Demand) -> Demand:
+def _without_overlaps(demand: Demand) -> Demand:
     """The demand without intervals that begin before an earlier one has ended.
 
     UsageError if these are many.

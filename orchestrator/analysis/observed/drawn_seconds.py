@@ -187,16 +187,15 @@ def _stretches_of_like_rate(
 
 def band(
     shares: Sequence[float],
-    within: tuple[float, float],
+    within: Band,
     spread: Spread = SPREAD,
 ) -> Band:
-    """The band of one figure over all draws."""
+    """The band of one figure over all draws, cut to what lies `within`."""
     value = float(np.mean(shares))
     least_width = spread.least * value
     below = max(spread.times * (value - min(shares)), least_width)
     above = max(spread.times * (max(shares) - value), least_width)
-    lowest, highest = within
     return Band(
-        least=min(max(value - below, lowest), highest),
-        most=max(min(value + above, highest), lowest),
+        least=min(max(value - below, within.least), within.most),
+        most=max(min(value + above, within.most), within.least),
     )

@@ -28,28 +28,33 @@ _MOST_IO_BYTES = 8 * _LARGE_IO_BYTES
 # An I/O is of one sector or more; file systems write blocks of 4 KiB.
 _SECTOR_BYTES = 512
 _BLOCK_BYTES = 4096
-# Figures that are rounded to 1/100 are exact enough for so many I/Os.
+# Rounded to 1/100, figures are exact enough of so many I/Os, and not of fewer.
 _FEWEST_IOS = 100
-# Counts of seconds that are longer than their intervals: more of them are no jumps of a counter.
-_FEW = 3
-_MOST_IMPOSSIBLE = 0.1
-_ROUNDED = 0.9
+# Counts of seconds that are longer than their intervals: more of them, in number and as a share of
+# all, are no jumps of a counter.
+_FEW_IMPOSSIBLE = 3
+_IMPOSSIBLE_SHARE = 0.1
+# A mean of rounded figures may be lower than the true one by this factor.
+_ROUNDING = 0.9
 # Which counters count the same I/Os; `writes` has reads and discards too where reads are missing.
-_DIRECTIONS = {"reads": "read_bytes", "writes": "written_bytes"}
+_BYTES_OF_IOS = {"reads": "read_bytes", "writes": "written_bytes"}
+_IO_COLUMNS = [*_BYTES_OF_IOS]
+_BYTE_COLUMNS = [*_BYTES_OF_IOS.values()]
 
 
 def possible(intervals: pd.DataFrame) -> pd.Series[bool]:
     """For each interval of a table with INTERVALS, whether a disk can have done that."""
     step_s = intervals["end_s"] - intervals["begin_s"]
-    ios = intervals[list(_DIRECTIONS)].sum(axis=1)
-    moved = intervals[list(_DIRECTIONS.values())].sum(axis=1)
+    ios = intervals[_IO_COLUMNS].sum(axis=1)
+    moved = intervals[_BYTE_COLUMNS].sum(axis=1)
     # An I/O may be counted in one reading, and its bytes in the next.
-    is_of_ios = moved <= _MOST_IO_BYTES * (ios + 1)
-    is_reached = (ios <= _MOST_IOPS * step_s) & (moved <= _MOST_BYTES_PER_S * step_s)
+    fits_ios = moved <= _MOST_IO_BYTES * (ios + 1)
+    is_in_reach = ios <= _MOST_IOPS * step_s
+    is_in_reach &= moved <= _MOST_BYTES_PER_S * step_s
     is_finite = np.isfinite(ios) & np.isfinite(moved) & np.isfinite(step_s)
-    amounts = intervals[[*_DIRECTIONS, *_DIRECTIONS.values()]]
+    amounts = intervals[[*_IO_COLUMNS, *_BYTE_COLUMNS]]
     is_growth = (amounts.fillna(0.0) >= 0).all(axis=1)
-    is_possible: pd.Series[bool] = is_of_ios & is_reached & is_finite & is_growth
+    is_possible: pd.Series[bool] = fits_ios & is_in_reach & is_finite & is_growth
     return is_possible
 
 
@@ -60,7 +65,7 @@ def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
     # Both directions count together: some kernels count a flush of a mapped device as a write
     # without bytes.
     bytes_an_io = _bytes_an_io(intervals)
-    if bytes_an_io < _ROUNDED * _SECTOR_BYTES:
+    if bytes_an_io < _ROUNDING * _SECTOR_BYTES:
         raise _bytes_of_other_ios(node, device, bytes_an_io)
 
 
@@ -68,41 +73,41 @@ def require_seconds(node: str, device: str, intervals: pd.DataFrame) -> None:
     """UsageError if counts of seconds above a limit are longer than their intervals, again and
     again: then they are no seconds."""
     counts = _SecondsCounts.of(intervals)
-    if counts.impossible > max(_FEW, _MOST_IMPOSSIBLE * counts.there):
+    if counts.impossible > max(_FEW_IMPOSSIBLE, _IMPOSSIBLE_SHARE * counts.total):
         raise UsageError(
             f"{node} {device} was above a limit for longer than its interval in "
-            f"{counts.impossible:,} of {counts.there:,} counts",
+            f"{counts.impossible:,} of {counts.total:,} counts",
             advice="give seconds: those of EBS' log page are microseconds, so divide them by "
             "1,000,000",
         )
 
 
 class _SecondsCounts(NamedTuple):
-    """Counts of seconds above a limit: how many there are, and how many longer than their
-    intervals."""
+    """How many counts of seconds above a limit there are, and how many of them are longer than
+    their intervals."""
 
-    there: int
+    total: int
     impossible: int
 
     @classmethod
     def of(cls, intervals: pd.DataFrame) -> Self:
         step_s = intervals["end_s"] - intervals["begin_s"]
-        there = 0
+        total = 0
         impossible = 0
         for column in OVER_S:
             if column not in intervals:
                 continue
             is_there = intervals[column].notna()
             is_possible = counted_time.is_possible(intervals[column], step_s)
-            there += int(is_there.sum())
+            total += int(is_there.sum())
             impossible += int((is_there & ~is_possible).sum())
-        return cls(there, impossible)
+        return cls(total, impossible)
 
 
 def _bytes_an_io(intervals: pd.DataFrame) -> float:
     """The mean bytes of an I/O; NaN if there are few."""
-    ios = float(np.nansum(intervals[list(_DIRECTIONS)].to_numpy(float)))
-    moved = float(np.nansum(intervals[list(_DIRECTIONS.values())].to_numpy(float)))
+    ios = float(np.nansum(intervals[_IO_COLUMNS].to_numpy(float)))
+    moved = float(np.nansum(intervals[_BYTE_COLUMNS].to_numpy(float)))
     if ios < _FEWEST_IOS:
         return float("nan")
     return moved / ios
@@ -124,8 +129,8 @@ def _bytes_of_other_ios(node: str, device: str, bytes_an_io: float) -> UsageErro
 
 def unlikely(intervals: pd.DataFrame) -> Iterator[str]:
     """What no check refuses, and a person should look at, of the readings of one disk."""
-    ios = intervals[list(_DIRECTIONS)].sum(axis=1)
-    moved = intervals[list(_DIRECTIONS.values())].sum(axis=1)
+    ios = intervals[_IO_COLUMNS].sum(axis=1)
+    moved = intervals[_BYTE_COLUMNS].sum(axis=1)
     large = int((moved > _LARGE_IO_BYTES * (ios + 1)).sum())
     if large:
         readings = units.counted(large, "reading")
@@ -135,5 +140,5 @@ def unlikely(intervals: pd.DataFrame) -> Iterator[str]:
         seconds = units.counted(counts.impossible, "count")
         yield f"{seconds} of seconds above a limit longer than its interval"
     bytes_an_io = _bytes_an_io(intervals)
-    if not _has_discards(intervals) and bytes_an_io < _ROUNDED * _BLOCK_BYTES:
+    if not _has_discards(intervals) and bytes_an_io < _ROUNDING * _BLOCK_BYTES:
         yield f"{bytes_an_io:,.0f} bytes an I/O, less than a block of 4 KiB"

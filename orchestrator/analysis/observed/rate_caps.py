@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,16 @@ from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
-# Change of a demand: less at its low end, more at its high one.
-Slack = tuple[float, float]
-SAME: Slack = (0.0, 0.0)
+
+
+class Slack(NamedTuple):
+    """By which share a demand is made smaller at its low end, and larger at its high one."""
+
+    less: float
+    more: float
+
+
+SAME = Slack(0.0, 0.0)
 OF_MACHINE = " of the VM"  # the end of the name of such a cap
 
 
@@ -88,11 +95,9 @@ def _cap(
 def asked(
     demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME
 ) -> Array:
-    """What of each step counts against the cap. `slack`: by how much the demand is made smaller at
-    its low end, and larger at its high one. `unit`: an I/O that is larger than so many bytes counts
-    as several; None: each counts as one.
+    """What of each step counts against the cap. `unit`: an I/O that is larger than so
+    many bytes counts as several; None: each counts as one.
     """
-    less, more = slack
     if cap.counted == "bytes":
         amount = demand.bytes
     else:
@@ -105,8 +110,8 @@ def asked(
         else:
             amount = np.maximum(count, units)
     if end == "high":
-        return (1 + more) * amount
-    return (1 - less) * amount
+        return (1 + slack.more) * amount
+    return (1 - slack.less) * amount
 
 
 def _count(demand: Demand, counted: Counted, end: End) -> Array:

@@ -28,12 +28,12 @@ from orchestrator.analysis.observed.drawn_seconds import (
     Band,
     by_second,
 )
-from orchestrator.analysis.observed.rate_caps import SAME, Caps
+from orchestrator.analysis.observed.rate_caps import SAME, Caps, Slack
 
 Texts = np.ndarray[Any, np.dtype[np.object_]]
 # A database asks another disk for another sum: for so much less or more of the demand, as
 # PostgreSQL did (docs/research/OBSERVE.md).
-SLACK = (0.3, 0.1)
+SLACK = Slack(less=0.3, more=0.1)
 # Credit is followed only if a bucket lasts for so many times the resolution T.
 CREDIT_STEPS = 10
 _EMPTY = 1e-9  # share of a full bucket

@@ -23,7 +23,12 @@ from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
-from orchestrator.analysis.observed.drawn_seconds import band, by_second, unseen_share
+from orchestrator.analysis.observed.drawn_seconds import (
+    Band,
+    band,
+    by_second,
+    unseen_share,
+)
 from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import SLACK, judged
 from orchestrator.errors import UsageError
@@ -327,9 +332,9 @@ def test_the_unseen_share() -> None:
 
 
 def test_a_band_is_doubled_and_stays_within_the_hard_one() -> None:
-    doubled = band([0.1, 0.2, 0.3], (0.05, 0.5))
+    doubled = band([0.1, 0.2, 0.3], Band(0.05, 0.5))
     assert doubled == pytest.approx((0.05, 0.4))
-    assert band([0.1, 0.1], (0, 1)) == pytest.approx((0.08, 0.12))
+    assert band([0.1, 0.1], Band(0, 1)) == pytest.approx((0.08, 0.12))
 
 
 def test_reads_and_writes_together_bound_either_where_they_are_limited_apart() -> None:

@@ -2,7 +2,7 @@
 
 When each of them holds: docs/research/RULES.md."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -88,42 +88,43 @@ def cap_causes(
     nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
     second decides. `first`: the one of both that is asked first."""
     kinds = sorted(_KINDS, key=lambda kind: kind.cause != first)
-    return list(_cap_causes(kinds, values, tier, node, at_times_pct))
+    causes: list[Cause] = []
+    for kind in kinds:
+        cause = _cap_cause(kind, values, tier, node, at_times_pct)
+        if cause is not None:
+            causes.append(cause)
+    return causes
 
 
-def _cap_causes(
-    kinds: Sequence[_Kind],
+def _cap_cause(
+    kind: _Kind,
     values: Evidence,
     tier: Tier,
     node: str,
     at_times_pct: float | None,
-) -> Iterator[Cause]:
+) -> Cause | None:
+    if _are_data_and_wal_at_cap(kind, values, tier, at_times_pct):
+        return _data_and_wal_at_cap(kind, values, tier, node)
     # The time in which the median second lies, as for a cap that was declared.
     least_pct = assumed(at_times_pct, if_unknown=cap_binding.HALF_THE_TIME_PCT)
-    for kind in kinds:
-        is_shared = _is_at_shared_cap(kind, values)
-        reached = _is_at_cap(kind, values, at_times_pct)
-        if _are_both_at_cap(kind, values, tier, at_times_pct):
-            yield _both_at_cap_of_machine(kind, values, tier, node)
-            continue
-        is_machine = cap_binding.is_held_back_by_machine(kind.name, values, least_pct)
-        if is_machine and not reached:
-            yield _machine_below_caps(kind, values, node)
-            continue
-        if not (reached or is_shared):
-            if cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
-                yield _disk_below_caps(kind, values, node)
-            continue
-        if not cap_binding.binds(kind.name, values, tier):
-            continue
-        # Another cap is nearly full, so to raise this one alone would give next to nothing.
-        other_pct = values.caps.of_cap_pct(kind.other) or 0.0
-        if CAP_PCT > other_pct >= OTHER_CAP_PCT:
-            continue
-        if is_shared:
-            yield _shared_cap(kind, values)
-        else:
-            yield _cap(kind, values, tier, node)
+    is_at_cap = _is_at_cap(kind, values, at_times_pct)
+    is_machine = cap_binding.is_held_back_by_machine(kind.name, values, least_pct)
+    if is_machine and not is_at_cap:
+        return _machine_below_caps(kind, values, node)
+    is_shared = _is_at_shared_cap(kind, values)
+    if not is_at_cap and not is_shared:
+        if cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
+            return _disk_below_caps(kind, values, node)
+        return None
+    if not cap_binding.binds(kind.name, values, tier):
+        return None
+    # Another cap is nearly full, so to raise this one alone would give next to nothing.
+    other_pct = values.caps.of_cap_pct(kind.other) or 0.0
+    if CAP_PCT > other_pct >= OTHER_CAP_PCT:
+        return None
+    if is_shared:
+        return _shared_cap(kind, values)
+    return _cap(kind, values, tier, node)
 
 
 def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> bool:
@@ -132,7 +133,7 @@ def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> boo
     return (values.caps.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
 
 
-def _are_both_at_cap(
+def _are_data_and_wal_at_cap(
     kind: _Kind, values: Evidence, tier: Tier, at_times_pct: float | None
 ) -> bool:
     """Whether the disks of data and log together are held back by what their machine lets
@@ -143,13 +144,11 @@ def _are_both_at_cap(
         is_at_cap = (values.caps.of_machine_pct(kind.name) or 0.0) >= CAP_PCT
         return is_at_cap and not _is_at_cap(kind, values, at_times_pct)
     time_pct = values.caps.time_at_machine_pct(kind.name) or 0.0
-    own_time_pct = values.caps.time_at_cap_pct(kind.name) or 0.0
-    return time_pct >= at_times_pct and time_pct > own_time_pct
+    time_at_own_cap_pct = values.caps.time_at_cap_pct(kind.name) or 0.0
+    return time_pct >= at_times_pct and time_pct > time_at_own_cap_pct
 
 
-def _both_at_cap_of_machine(
-    kind: _Kind, values: Evidence, tier: Tier, node: str
-) -> Cause:
+def _data_and_wal_at_cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
     assert tier.machine is not None
     limit = format_bytes_per_s(tier.machine.limits.bytes_per_s or 0)
     if kind.name == "iops":

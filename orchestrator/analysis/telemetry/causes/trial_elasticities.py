@@ -68,18 +68,21 @@ class Trials:
         """Such runs in all, with which it would be proven to be above `bound` in 9 of 10 cases if
         throughput followed it; `MOST_RUNS` + 1 if more are needed."""
         error = self.errors[self.elasticities.index(limit)]
+        to_be_seen = _FOLLOWED - bound
         for count in range(1, MOST_RUNS + 1):
-            reach = self._quantile(count) + _CHANCE_Z
-            if reach * error * math.sqrt(self.runs / count) <= _FOLLOWED - bound:
+            # The error of a mean falls with the root of how many it is of.
+            error_then = error * math.sqrt(self.runs / count)
+            if (self._quantile_of_runs(count) + _CHANCE_Z) * error_then <= to_be_seen:
                 return count
         return MOST_RUNS + 1
 
-    def _quantile(self, runs: int) -> float:
+    def _quantile_of_runs(self, runs: int) -> float:
         """Student's, with the freedom that so many runs give."""
-        tried = len(self.elasticities)
-        pairs = (self.freedom + tried) / self.runs
-        freedom = max(1.0, runs * pairs - tried)
-        return _quantile(freedom, tried)
+        limits = len(self.elasticities)
+        # Each limit's slope has taken one degree from its pairs.
+        pairs_of_a_run = (self.freedom + limits) / self.runs
+        freedom = max(1.0, runs * pairs_of_a_run - limits)
+        return _quantile(freedom, limits)
 
 
 def trials(runs: Sequence[RunData]) -> Trials | None:
@@ -88,13 +91,13 @@ def trials(runs: Sequence[RunData]) -> Trials | None:
     None if no limit was changed, or if nothing tells how large the noise is.
     """
     pairs: list[ChangePair] = []
-    with_pairs = 0
+    runs_with_pairs = 0
     for run in runs:
         run_pairs = pairs_of(run)
         pairs += run_pairs
         if run_pairs:
-            with_pairs += 1
-    tried = of_pairs(pairs, with_pairs)
+            runs_with_pairs += 1
+    tried = of_pairs(pairs, runs_with_pairs)
     if tried is not None and load_and_sessions.has_pace(runs[0].record.workload):
         # At a given throughput transactions queue, and a queue grows faster than what it is for.
         return replace(tried, at_most=math.inf)
@@ -106,8 +109,12 @@ def trials(runs: Sequence[RunData]) -> Trials | None:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A limit, by least squares through no change. `weight`: the inverse of the slope's variance
-    at noise 1; `squares`: of what is left, which has `freedom` degrees."""
+    """The line of a limit's pairs by least squares, through the origin: no change of the limit,
+    none of the speed.
+
+    `weight`: the inverse of the slope's variance at noise 1. `squares`: the sum of the squares of
+    what is left, which has `freedom` degrees.
+    """
 
     limit: str
     slope: float
@@ -126,9 +133,11 @@ class _Fit:
         # A limit may be less steady under its own changes than the others are under theirs.
         return max(noise, self.noise) / math.sqrt(self.weight)
 
-    def elasticity(self, half: float) -> Elasticity:
-        """`half`: of the interval."""
-        return Elasticity(self.limit, self.slope, self.slope - half, self.slope + half)
+    def elasticity(self, half_width: float) -> Elasticity:
+        """`half_width`: of the interval."""
+        low = self.slope - half_width
+        high = self.slope + half_width
+        return Elasticity(self.limit, self.slope, low, high)
 
 
 def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
@@ -159,12 +168,12 @@ def _quantile(freedom: float, limits: int) -> float:
 
 def _fit(limit: str, pairs: Sequence[ChangePair]) -> _Fit:
     limit_pairs = [pair for pair in pairs if pair.limit == limit]
-    size = np.asarray([pair.limit_growth for pair in limit_pairs])
-    speed = np.asarray([pair.speed_growth for pair in limit_pairs])
-    weight = float((size**2).sum())
-    slope = float((size * speed).sum()) / weight
-    rest = speed - slope * size
-    squares = float((rest**2).sum())
+    limit_growth = np.asarray([pair.limit_growth for pair in limit_pairs])
+    speed_growth = np.asarray([pair.speed_growth for pair in limit_pairs])
+    weight = float((limit_growth**2).sum())
+    slope = float((limit_growth * speed_growth).sum()) / weight
+    residuals = speed_growth - slope * limit_growth
+    squares = float((residuals**2).sum())
     return _Fit(limit, slope, weight, squares, len(limit_pairs) - 1)
 
 
@@ -185,23 +194,25 @@ class _Change:
     speed: float
 
     def is_paired_with(self, later: "_Change") -> bool:
-        """Whether it is of the same limit and follows at once: what settles between two changes is
-        shorter than what counts of them."""
+        """Whether `later` is of the same limit and follows at once."""
         if later.limit != self.limit or later.times == self.times:
             return False
-        return later.start_s - self.end_s < self.end_s - self.start_s
+        # The load settles after a change for a shorter time than the change counts.
+        settled_s = later.start_s - self.end_s
+        return settled_s < self.end_s - self.start_s
 
 
 def pairs_of(run: RunData) -> list[ChangePair]:
     """The pairs of which both changes were made in time, and under both of which transactions
     ended."""
     pairs: list[ChangePair] = []
-    paired = False
+    is_second_of_pair = False
     for change, later in pairwise(_changes(run)):
-        if paired or not change.is_paired_with(later):
-            paired = False
+        # A change belongs to one pair only.
+        if is_second_of_pair or not change.is_paired_with(later):
+            is_second_of_pair = False
             continue
-        paired = True
+        is_second_of_pair = True
         if change.speed > 0 and later.speed > 0:
             pairs.append(_pair(change, later))
     return pairs
@@ -212,7 +223,8 @@ def _pair(change: _Change, later: _Change) -> ChangePair:
     # Less latency is more speed.
     if change.limit in LATENCIES:
         limit_growth = -limit_growth
-    return ChangePair(change.limit, limit_growth, math.log(later.speed / change.speed))
+    speed_growth = math.log(later.speed / change.speed)
+    return ChangePair(change.limit, limit_growth, speed_growth)
 
 
 def _changes(run: RunData) -> list[_Change]:
@@ -267,6 +279,7 @@ def _done(run: RunData, edges_s: Array) -> _Done:
         good = table[table["outcome"] != FAILED]
         latency_s = good["latency_s"].to_numpy()
         ended_s = good["start_s"].to_numpy() + latency_s
+        # Of each transaction, the number of the change that had last begun when it ended.
         numbers = np.searchsorted(starts_s, ended_s, side="right") - 1
         inside = (numbers >= 0) & (ended_s < ends_s[numbers])
         numbers = numbers[inside]
