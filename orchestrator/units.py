@@ -61,11 +61,19 @@ def short(value: object) -> str:
     return _short.repr(value)
 
 
+class OtherFormError(ValueError):
+    """Something that was given does not have the `expected` form, which has no part of it."""
+
+    def __init__(self, expected: str, given: object) -> None:
+        super().__init__(f"{expected}, got {short(given)}")
+        self.expected = expected
+
+
 def as_text(value: object) -> str:
     """Text, or a bare number or date, which YAML reads as such. Raises ValueError for the rest."""
     if isinstance(value, (str, int, float, date)):
         return str(value)
-    raise ValueError(f"expected text, got {short(value)}")
+    raise OtherFormError("expected text", value)
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
@@ -76,7 +84,7 @@ def _split(text: object, example: str) -> tuple[float, str]:
         match = _NUMBER.match(str(text))
     if match is None:
         _refuse_decimal_comma(text)
-        raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
+        raise OtherFormError(f"expected a quantity such as {example}", text)
     digits = match[1].replace(",", "").replace("_", "")
     return float(digits), match[2]
 
@@ -85,7 +93,7 @@ def _refuse_decimal_comma(text: object) -> None:
     match = _DECIMAL_COMMA.fullmatch(str(text))
     if match:
         point = f"{match[1]}.{match[2]}"
-        raise ValueError(f"write {short(point)} with a point, got {short(text)}")
+        raise ValueError(f"write {short(point)} with a point")
 
 
 def _possible(quantity: float, text: object) -> float:
@@ -140,7 +148,7 @@ def parse_bytes_per_s(text: object) -> int:
         )
     match = _BYTE_RATE.fullmatch(unit)
     if match is None:
-        raise ValueError(f"expected a rate such as 125MB/s, got {short(text)}")
+        raise OtherFormError("expected a rate such as 125MB/s", text)
     return round(_possible(number * _SIZE[match[1].lower()], text))
 
 
@@ -149,9 +157,7 @@ def parse_link_rate(text: object) -> int:
     number, unit = _split(text, "100Mbit")
     unit = unit.lower().removesuffix("/s")
     if unit not in _BITS:
-        raise ValueError(
-            f"expected a rate of a network such as 100Mbit, got {short(text)}"
-        )
+        raise OtherFormError("expected a rate of a network such as 100Mbit", text)
     return round(_possible(number * _BITS[unit] / 8, text))
 
 
@@ -159,7 +165,7 @@ def parse_seconds(text: object) -> float:
     """`"30s"`, `"2ms"`, `"5min"`, `"5m"` → seconds. A bare number is refused: which unit is it?"""
     number, unit = _split(text, "30s")
     if unit not in _TIME:
-        raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {short(text)}")
+        raise OtherFormError("expected a time such as 30s, 2ms or 5min", text)
     return _possible(number * _TIME[unit], text)
 
 
@@ -276,16 +282,21 @@ def all_of(number: int, noun: str) -> str:
 
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
+    return f"{signed_digits(change_pct)} %"
+
+
+def signed_digits(change_pct: float) -> str:
+    """The same without its unit, for the first end of an interval."""
     size = abs(change_pct)
     # An end of an interval of two values: no digit of it says anything.
     if change_pct > 1e6:
-        return "> +1,000,000 %"
+        return "> +1,000,000"
     if size < 0.005:
-        return "0 %"
+        return "0"
     sign = "−"
     if change_pct > 0:
         sign = "+"
-    return f"{sign}{_digits_of_change(size)} %"
+    return f"{sign}{_digits_of_change(size)}"
 
 
 def _digits_of_change(size_pct: float) -> str:

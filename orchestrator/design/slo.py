@@ -13,7 +13,7 @@ from dataclasses import replace
 from orchestrator import errors, metrics
 from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Objective, Workload
-from orchestrator.units import listed, parse_seconds
+from orchestrator.units import OtherFormError, listed, parse_seconds
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
 # Words for metrics in an objective → metrics.
@@ -128,7 +128,7 @@ def _limit(metric: str, unit: str, text: str) -> float:
         match = _PERCENT.match(text)
         # No share of failures is above 100 %, so such a limit would limit nothing.
         if match is None or float(match[1]) > 100:
-            raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
+            raise OtherFormError("expected a percentage, such as 0.1 %", text)
         return float(match[1])
     match = _RATE.match(text)
     per = "/s"
@@ -136,7 +136,7 @@ def _limit(metric: str, unit: str, text: str) -> float:
         per = "/min"
     # NOPM counts minutes and other rates seconds: the wrong unit is off by 60 times.
     if match is None or match[2] not in (None, per):
-        raise ValueError(f"expected a number of {per}, such as 25000, got {text!r}")
+        raise OtherFormError(f"expected a number of {per}, such as 25000", text)
     return float(match[1].replace("_", ""))
 
 

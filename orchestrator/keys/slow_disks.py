@@ -6,7 +6,7 @@ that holds only its WAL.
 """
 
 from orchestrator.tier.slow_disk import LOG_OF_NODE, SlowDisk
-from orchestrator.units import MOST, parse_seconds, short
+from orchestrator.units import MOST, OtherFormError, parse_seconds, short
 
 FORM = "NODE=HOW,TIME[@AFTER]"
 _EXAMPLES = "such as node-3=10%,60s or node-3=10x,60s or node-3=stall,5s@30s"
@@ -29,7 +29,7 @@ def slow_disk_in(text: object) -> SlowDisk:
     of_log = disk.strip().endswith(LOG_OF_NODE)
     how = how.strip()
     if not node or not how or not lasts.strip():
-        raise ValueError(f"expected {FORM}, {_EXAMPLES}, got {short(text)}")
+        raise OtherFormError(f"expected {FORM}, {_EXAMPLES}", text)
     lasts_s = parse_seconds(lasts.strip())
     after_s = None
     if has_after:
@@ -68,4 +68,4 @@ def _number(how: str, unit: str) -> float:
     try:
         return float(how.removesuffix(unit))
     except ValueError:
-        raise ValueError(f"expected a number before {unit}, got {short(how)}") from None
+        raise OtherFormError(f"expected a number before {unit}", how) from None

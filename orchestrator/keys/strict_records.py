@@ -13,7 +13,7 @@ from orchestrator.errors import Mistake, MistakeKind
 from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.secret_names import is_secret_key
-from orchestrator.units import short
+from orchestrator.units import OtherFormError, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
 _Place = tuple[int | str, ...]
@@ -110,16 +110,22 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
-    text = _plain(error["type"], error.get("ctx", {}))
-    text = text or error["msg"].removeprefix("Value error, ")
     if _is_of_a_secret(error):
-        # The given value stands behind `got`, and may be the secret.
-        expected, _, _ = text.partition(", got ")
-        return expected
-    # Nobody needs to be told all that is in a mapping; some texts say it themselves.
-    if isinstance(error["input"], Mapping) or "got" in text:
-        return text
-    return f"{text} (given: {short(error['input'])})"
+        return _without_the_value(error)
+    # Nobody needs to be told all that is in a mapping.
+    if isinstance(error["input"], Mapping):
+        return _expected(error)
+    return what_is_wrong(error)
+
+
+def _without_the_value(error: Mapping[str, Any]) -> str:
+    """What is wrong with a secret, which may stand in the words of the one who refuses it."""
+    refusal = _refusal(error)
+    if isinstance(refusal, OtherFormError):
+        return refusal.expected
+    if refusal is not None:
+        return "this value cannot be taken"
+    return _expected(error)
 
 
 def _is_of_a_secret(error: Mapping[str, Any]) -> bool:
@@ -127,13 +133,28 @@ def _is_of_a_secret(error: Mapping[str, Any]) -> bool:
     return any(is_secret_key(str(part)) for part in error["loc"])
 
 
-def of_another_kind(error: Mapping[str, Any]) -> str:
-    """`expected a whole number (given: 'five')`, of an error of pydantic's; "" of one that has
-    words of ours."""
+def what_is_wrong(error: Mapping[str, Any]) -> str:
+    """`expected a whole number (given: 'five')`, of an error of pydantic's."""
+    if isinstance(_refusal(error), OtherFormError):
+        return _expected(error)  # which says what was given
+    return f"{_expected(error)} (given: {short(error['input'])})"
+
+
+def _expected(error: Mapping[str, Any]) -> str:
+    """What is wrong in plain words; in pydantic's, where there are no others."""
+    refusal = _refusal(error)
+    if refusal is not None:
+        return str(refusal)
     text = _plain(error["type"], error.get("ctx", {}))
-    if not text:
-        return ""
-    return f"{text} (given: {short(error['input'])})"
+    return text or str(error["msg"])
+
+
+def _refusal(error: Mapping[str, Any]) -> ValueError | None:
+    """The error of ours that pydantic has caught, if it is one."""
+    if error["type"] == "value_error":
+        refusal: ValueError = error["ctx"]["error"]
+        return refusal
+    return None
 
 
 # Kinds of mistakes, as pydantic names them → in plain words.

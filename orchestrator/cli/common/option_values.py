@@ -109,7 +109,6 @@ def why_refused(error: Exception) -> str:
     from orchestrator.keys import strict_records
 
     # typer shows the first line of pydantic's error, which is about types of Python.
-    text = ""
     if isinstance(error.__cause__, ValidationError):
-        text = strict_records.of_another_kind(error.__cause__.errors()[0])
-    return text or str(error).removeprefix("Value error, ")
+        return strict_records.what_is_wrong(error.__cause__.errors()[0])
+    return str(error)

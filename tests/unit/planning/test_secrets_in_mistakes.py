@@ -5,10 +5,14 @@ Method: values of a wrong kind, in a profile and in options, as the console woul
 
 from __future__ import annotations
 
-import pytest
+from typing import Annotated
 
+import pytest
+from pydantic import BeforeValidator
+
+from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.keys import yaml_text
+from orchestrator.keys import strict_records, yaml_text
 from orchestrator.planning import overrides, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.system.redaction import hidden
@@ -58,6 +62,29 @@ def test_a_secret_in_a_profile(key: str, value: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
     assert not [part for part in PARTS if part in shown(raised.value)]
+
+
+class _Secrets(strict_records.Strict):
+    password: Annotated[int, BeforeValidator(units.parse_bytes)] = 0
+    token: Annotated[str, BeforeValidator(units.as_text)] = ""
+
+
+@pytest.mark.parametrize(
+    ("content", "remains"),
+    [
+        # The unit that is not known is a part of the value, whatever word stands before it.
+        ({"password": "7 Hunter"}, "password: this value cannot be taken"),
+        ({"password": "2Xy,"}, "password: expected a quantity such as 10GiB"),
+        ({"token": ["Hunter"]}, "token: expected text"),
+    ],
+)
+def test_a_secret_is_not_in_what_is_expected(
+    content: dict[str, object], remains: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        strict_records.validate(_Secrets, "x.yaml: ", content)
+    (mistake,) = raised.value.mistakes
+    assert f"{mistake.where}: {mistake.what}" == f"x.yaml: {remains}"
 
 
 @pytest.mark.parametrize(
