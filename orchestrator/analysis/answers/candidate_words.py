@@ -1,9 +1,12 @@
 """How a disk would have fared under the load that was observed, in sentences. Pure."""
 
+import math
+
 from orchestrator import units
 from orchestrator.analysis.answers.observation_words import (
     UNKNOWN,
     band_in_words,
+    seconds_in_words,
 )
 from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.observed.answered_observation import (
@@ -26,7 +29,7 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
     slack = band_in_words((on_disk.less, on_disk.more), says_at_least)
     waits = band_in_words(on_disk.waits, says_at_least)
     time_at_cap = f"{queues} of the seconds where work queues"
-    if waits != UNKNOWN:
+    if not math.isnan(on_disk.waits[0]):
         time_at_cap = (
             f"{waits} of the seconds where users wait and {queues} where work queues"
         )
@@ -58,7 +61,7 @@ def _without_credit(candidate: CandidateAnswer) -> str:
     # None: credit is not followed. A most of zero: it never ran out.
     if empty_s is None or not empty_s[1]:
         return ""
-    time = band_in_words(empty_s, candidate.at_least, units.format_seconds)
+    time = seconds_in_words(empty_s, candidate.at_least)
     return f", its credit empty for {time}"
 
 

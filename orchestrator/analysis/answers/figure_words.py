@@ -34,5 +34,5 @@ def interval(delta: Delta | Change) -> str:
     """`+5.1 to +9.8 %`; empty if one run on a side leaves no interval."""
     if delta.ci_low_pct is None or delta.ci_high_pct is None:
         return ""
-    low = units.format_change(delta.ci_low_pct).removesuffix(" %")
+    low = units.signed_digits(delta.ci_low_pct)
     return f"{low} to {units.format_change(delta.ci_high_pct)}"

@@ -1,7 +1,7 @@
 """Disks, shares of the time and caps in words, as an observation writes them. Pure."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -94,24 +94,39 @@ def percent_in_words(share: float) -> str:
     """Two digits: bounds are no sharper."""
     if pd.isna(share):
         return UNKNOWN
+    return f"{_percent_digits(share)} %"
+
+
+def _percent_digits(share: float) -> str:
     rounded_pct = float(f"{100 * share:.2g}")
-    return f"{rounded_pct:g} %"
+    return f"{rounded_pct:g}"
 
 
-def band_in_words(
-    band: tuple[float, float],
-    at_least: bool,
-    in_words: Callable[[float], str] = percent_in_words,
-) -> str:
-    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. In the
-    place of "at least 0 %", which would say nothing, `0 to 3 % of what was read`."""
-    least = in_words(band[0])
-    most = in_words(band[1])
+def band_in_words(band: tuple[float, float], at_least: bool) -> str:
+    """Shares: `2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load
+    back. In the place of "at least 0 %", which would say nothing, `0 to 3 % of what was read`."""
+    least = percent_in_words(band[0])
+    most = percent_in_words(band[1])
+    span = f"{least} to {most}"
+    if not pd.isna(band[0]):
+        span = f"{_percent_digits(band[0])} to {most}"
+    return _bounded(band[0], least, most, span, at_least)
+
+
+def seconds_in_words(band_s: tuple[float, float], at_least: bool) -> str:
+    """Times: `30 s to 5 min`, `at least 30 s` or `0 s to 5 min of what was read`."""
+    least = units.format_seconds(band_s[0])
+    most = units.format_seconds(band_s[1])
+    return _bounded(band_s[0], least, most, f"{least} to {most}", at_least)
+
+
+def _bounded(least: float, low: str, high: str, span: str, at_least: bool) -> str:
+    """`least`: the lower end. `low`, `high`, `span`: the ends and both together, in words."""
+    if low == high:
+        span = low
     # Only the lower end holds for a larger disk if this one held its load back.
-    if at_least and least != UNKNOWN:
-        if band[0] > 0:
-            return f"at least {least}"
-        return f"{band_in_words(band, False, in_words)} of what was read"
-    if least == most:
-        return least
-    return f"{least.removesuffix(' %')} to {most}"
+    if not at_least or pd.isna(least):
+        return span
+    if least > 0:
+        return f"at least {low}"
+    return f"{span} of what was read"

@@ -1,5 +1,6 @@
 """The tables of an observation: what the answer goes by, and all figures of every disk."""
 
+import math
 from collections.abc import Sequence
 
 from orchestrator.analysis.answers import candidate_words, observation
@@ -120,8 +121,9 @@ def disk_row(candidate: CandidateAnswer) -> dict[str, str]:
 
 def _least_credit(candidate: CandidateAnswer) -> str:
     # The lowest hour counts: a mean would hide that the credit ran out.
-    credit = percent_in_words(candidate.on.hours.least_credit)
+    least = candidate.on.hours.least_credit
+    credit = percent_in_words(least)
     # The observed disk held its load back, so more credit would have been used.
-    if candidate.at_least and credit != UNKNOWN:
+    if candidate.at_least and not math.isnan(least):
         return f"at most {credit}"
     return credit
