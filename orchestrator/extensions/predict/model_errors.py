@@ -41,8 +41,8 @@ FULL_OF_OTHERS = "other work filled the machine's CPU"
 def rate_error(
     upwards: bool, limit: facts.BottleneckCause, beside_others: bool, wider: float
 ) -> float:
-    """Of a rate or an average. `limit`: of the tier that is predicted. `beside_others`: whether
-    other work filled the machine. `wider`: by how much more a cap hid."""
+    """The error of a rate or an average. `limit`: of the tier that is predicted. `beside_others`:
+    whether other work filled the machine. `wider`: by how much more a cap hid."""
     error = wider * _RATES.of(upwards)
     if beside_others:
         error = math.hypot(error, _BESIDE_OTHERS)

@@ -16,7 +16,7 @@ from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.facts import BottleneckCause
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_tier
-from tests.unit.extensions.predict.test_prediction import run_of, syncing
+from tests.predicted_campaigns import run_of, syncing
 
 HOST_CPUS = 32.0  # as `build_campaign` has them
 FASTER = True

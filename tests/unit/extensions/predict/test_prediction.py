@@ -38,6 +38,7 @@ from orchestrator.tier import Burst, Gate, GateCheck, Limits, MachineLimits
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape
 from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_tier
+from tests.predicted_campaigns import run_of, syncing, syncing_campaign
 from tests.tiers import changed
 
 
@@ -413,32 +414,6 @@ def test_whether_a_bucket_holds_back_is_told_of_all_at_once(
 
 
 # ------------------------------------------------------------------ from a run
-
-
-def syncing(record: Record) -> Record:
-    """A database that counts its log: half a sync and 4 KB for each transaction."""
-    counted = {"xact_commit": 10_000, "wal_syncs": 5_000, "wal_bytes": 40_960_000}
-    facts = {
-        **record.facts["database"],
-        "since_reset": {**counted, "wal_sync_avg_s": 0.0008},
-    }
-    return replace(record, facts={**record.facts, "database": facts})
-
-
-def syncing_campaign(**given: Any) -> Results:
-    return build_campaign(
-        workloads=["tpcc"],
-        repetitions=3,
-        nodes=1,
-        cpus=8.0,
-        noise_pct=1.0,
-        change=syncing,
-        **given,
-    )
-
-
-def run_of(results: Results, tier: str, number: int = 0) -> RunData:
-    return [run for run in results.done if run.record.profile.name == tier][number]
 
 
 def test_demands_are_counters_by_transactions() -> None:
