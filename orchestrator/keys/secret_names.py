@@ -15,6 +15,8 @@ SECRET_WORD = (
     "(?:password|passwd|passphrase|passwort|kennwort|secret|token"
     rf"|(?:{KINDS_OF_KEY})[-_.]?key)"
 )
+# What SECRET_WORD matches has one of these in it, in small letters.
+SECRET_WORDS = ("passw", "passphrase", "kennwort", "secret", "token", "key")
 
 # These words need a sign before them: `bypass` ends so too, and is no secret.
 _SHORT_WORD = "[_-](?:pass|pwd)"

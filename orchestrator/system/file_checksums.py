@@ -107,4 +107,4 @@ def _is_below(name: str) -> bool:
     if not name or "\0" in name:
         return False
     parts = name.split("/")
-    return not any(part in ("", ".", "..") for part in parts)
+    return {"", ".", ".."}.isdisjoint(parts)

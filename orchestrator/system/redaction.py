@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.keys.secret_names import HIDDEN, is_secret_key, is_secret_variable
-from orchestrator.system.secret_forms import FORMS
+from orchestrator.system.secret_forms import FORMS, in_small_letters
 
 __all__ = ("HIDDEN", "hidden", "hidden_in", "remember", "remember_environment")
 
@@ -90,8 +90,14 @@ def hidden(text: str) -> str:
 
 
 def _without_forms(text: str) -> str:
+    small = in_small_letters(text)
     for form in FORMS:
-        text = form.pattern.sub(form.shown, text)
+        if not form.may_be_in(small):
+            continue
+        shown = form.pattern.sub(form.shown, text)
+        if shown != text:
+            text = shown
+            small = in_small_letters(text)
     return text
 
 

@@ -9,15 +9,22 @@ from __future__ import annotations
 import base64
 import http.server
 import json
+import random
+import re
+import string
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import DataObject, data, from_regex, sampled_from
 
 from orchestrator.keys.secret_names import is_secret_variable
-from orchestrator.system import http_client, redaction
+from orchestrator.system import http_client, redaction, secret_forms
 from orchestrator.system.redaction import HIDDEN, hidden, hidden_in
 
 S = "Hunter2!Xyz"
@@ -226,6 +233,82 @@ def test_a_page_whose_password_was_sent_may_echo_it() -> None:
         server.shutdown()
     assert S in page
     assert hidden(page) == f"{HIDDEN} Basic {HIDDEN}"
+
+
+def _with_all_patterns(text: str) -> str:
+    """As `hidden`, where no pattern is passed over for want of its words."""
+    for form in secret_forms.FORMS:
+        text = form.pattern.sub(form.shown, text)
+    return text
+
+
+LONG = "a1b2" * 10
+# Besides those of FORMS.
+MORE = (
+    *(f"gho_{LONG}", f"ghu_{LONG}", f"ghs_{LONG}", f"ghr_{LONG}"),
+    *(f"github_pat_{LONG}", f"glpat-{LONG}", f"xoxb-{LONG}", f"hvs.{LONG}"),
+    *(f"dckr_pat_{LONG}", f"eyJ{LONG}.{LONG}.{LONG}", f'"identitytoken": "{ENCODED}"'),
+    f'".dockercfg": "{ENCODED}"',
+)
+WORDS = (
+    *("password", "passwd", "passphrase", "passwort", "kennwort", "secret", "token"),
+    *("api_key", "x_pass", "x-pwd", "pwd", "sig"),
+)
+CLIENTS = (
+    *("mysql", "mariadb", "psql", "ysqlsh", "sqlcmd", "sshpass", "redis-cli"),
+    "docker login",
+)
+SECRET_WORD = re.compile("(?<!identity)(?:password|token)|_key", re.IGNORECASE)
+LETTERS = {"i": "iIİı", "s": "sSſ", "k": "kK\N{KELVIN SIGN}"}
+
+
+def _texts_like_secrets() -> Iterator[str]:
+    """Each form with each word that a secret has, and for each client of a server. Each of them
+    with another too, cut, in letters that differ in case or are taken for those of ASCII."""
+    texts = {*FORMS.values(), *MORE, *STAY}
+    for text in sorted(texts):
+        texts.update(text.replace("mysql", client) for client in CLIENTS)
+        texts.update(SECRET_WORD.sub(word, text) for word in WORDS)
+    dice = random.Random(7)
+    ordered = sorted(texts)
+    for text in ordered:
+        yield text
+        other = dice.choice(ordered)[dice.randrange(4) :] + dice.choice(" \n;") + text
+        likes = [LETTERS.get(letter, letter + letter.upper()) for letter in other]
+        yield "".join(dice.choice(like) for like in likes)
+
+
+def test_no_pattern_is_passed_over_that_matches() -> None:
+    texts = list(_texts_like_secrets())
+    for form in secret_forms.FORMS:
+        assert any(form.pattern.search(text) for text in texts)
+    for text in texts:
+        assert hidden(text) == _with_all_patterns(text)
+
+
+@settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.filter_too_much),
+)
+@given(sampled_from(secret_forms.FORMS), data())
+def test_what_a_pattern_matches_has_one_of_its_words(
+    form: secret_forms.Form, drawn: DataObject
+) -> None:
+    text = drawn.draw(from_regex(form.pattern))
+    assert form.may_be_in(secret_forms.in_small_letters(text))
+    assert hidden(text) == _with_all_patterns(text)
+
+
+def test_letters_that_a_pattern_takes_for_those_of_ascii_are_small_ones_of_ascii() -> (
+    None
+):
+    others = "".join(map(chr, range(128, sys.maxunicode + 1)))
+    for letter in string.ascii_lowercase:
+        for like in re.findall(letter, others, re.IGNORECASE):
+            assert secret_forms.in_small_letters(like) == letter
 
 
 # Each begins a form again and again, and never ends it.
