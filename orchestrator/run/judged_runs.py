@@ -174,7 +174,8 @@ def _digest_of_verdict(basis: Basis, verdict_text: bytes) -> str:
 
 def _status_of_tables(folder: Path) -> str:
     """Size and time of change of those of a run."""
-    # Contents are not read: to save that is what a kept judgement is for.
+    # Contents are not read: to save that is what a kept judgement is for. No inode counts, as in
+    # `file_states`: a campaign that is copied with its dates stays judged.
     words: list[str] = []
     tables = [folder / name for name in run_folders.TABLES]
     tables.append(disk_metric_files.of_run(folder.parent.parent, folder.name))
