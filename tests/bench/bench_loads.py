@@ -83,7 +83,7 @@ def overloaded_pct(
         facts = {
             "generator": {"unstarted": unstarted, "recorded_transactions": len(table)}
         }
-        window = Window(warmup_s, end_s)
+        window = Window(warmup_s, end_s, pooled=False, at_a_rate=False)
         window.add(table)
         figures = window.flow(rate, unstarted)
         behind.append(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from orchestrator import parts
-from orchestrator.analysis.figures.transactions import Window
+from orchestrator.analysis.figures.transactions import Window, is_at_a_rate
 from orchestrator.model import Measurement
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class WindowParts(NamedTuple):
 
 def between(edges: Edges, result: parts.Result, pooled: bool) -> WindowParts:
     """The parts, to which no transaction is added yet. `pooled`: as of `transactions`."""
-    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
+    at_a_rate = is_at_a_rate(result.facts, pooled)
     before = PartOfWindow((edges.begin_s, edges.event_s), edges, pooled, at_a_rate)
     meanwhile = PartOfWindow((edges.event_s, edges.over_s), edges, pooled, at_a_rate)
     after = PartOfWindow((edges.over_s, edges.end_s), edges, pooled, at_a_rate)

@@ -12,7 +12,13 @@ import numpy as np
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
 from orchestrator.analysis.figures.parts_of_window import Edges
-from orchestrator.analysis.figures.transactions import FAILED, Window, due, ended
+from orchestrator.analysis.figures.transactions import (
+    FAILED,
+    Window,
+    due,
+    ended,
+    is_at_a_rate,
+)
 from orchestrator.design.slow_disks import (
     BEFORE_SLOW_SCOPE,
     RECOVERED_FOR_S,
@@ -63,8 +69,7 @@ def added(
         spans.add(table)
     before = spans.before
     meanwhile = spans.meanwhile
-    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
-    if at_a_rate:
+    if is_at_a_rate(result.facts, pooled):
         never_began = _NeverBegan.by_part(result.facts, meanwhile, steps.length_s)
         steps.add_never_began(never_began.afterwards, never_began.rate_per_s)
         fell_due = meanwhile.fell_due + never_began.meanwhile

@@ -28,6 +28,7 @@ import numpy as np
 from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.statistics.arrivals import CHANCE
+from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import (
     DELIVERY,
     INTERVAL_COLUMNS,
@@ -45,15 +46,17 @@ ROLLED_BACK = 1
 FAILED = 2
 
 
+def is_at_a_rate(facts: GeneratorFacts, pooled: bool) -> bool:
+    """Whether a load came at a rate, which with think time is no pace but a consequence."""
+    return bool(facts.arrival_rate_per_s) and not pooled
+
+
 def measurements(
-    table: pd.DataFrame,
-    start_s: float,
-    end_s: float,
-    statements: int | None,
-    pooled: bool = False,
+    table: pd.DataFrame, start_s: float, end_s: float, statements: int | None
 ) -> tuple[Measurement, ...]:
-    """All figures of [start_s, end_s), for all types together and, if several, for each."""
-    window = Window(start_s, end_s, pooled)
+    """All figures of [start_s, end_s), for all types together and, if several, for each. The
+    transactions follow one another, without think time."""
+    window = Window(start_s, end_s, pooled=False, at_a_rate=False)
     window.add(table)
     return window.measurements(statements)
 
@@ -63,11 +66,7 @@ class Window:
     order; `at_a_rate` latency of those that were due in it."""
 
     def __init__(
-        self,
-        start_s: float,
-        end_s: float,
-        pooled: bool = False,
-        at_a_rate: bool = False,
+        self, start_s: float, end_s: float, pooled: bool, at_a_rate: bool
     ) -> None:
         self._start_s = start_s
         self._end_s = end_s
@@ -231,11 +230,12 @@ def due(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
 
 
 def intervals(
-    table: pd.DataFrame, phases: Mapping[str, tuple[float, float]], pooled: bool = False
+    table: pd.DataFrame, phases: Mapping[str, tuple[float, float]]
 ) -> pd.DataFrame:
     """One row per whole second of each phase, with INTERVAL_COLUMNS; `time_s` is its begin (Unix).
-    A second without transactions has throughput 0. Percentiles as of all types together."""
-    seconds = Seconds(phases, pooled)
+    A second without transactions has throughput 0. Percentiles as of all types together. The
+    transactions follow one another, without think time."""
+    seconds = Seconds(phases, pooled=False)
     seconds.add(table)
     return seconds.intervals()
 
@@ -251,9 +251,7 @@ class Seconds:
     starts before one of the table before. So a second is over for good when a table begins after
     it, and only transactions that end later are kept."""
 
-    def __init__(
-        self, phases: Mapping[str, tuple[float, float]], pooled: bool = False
-    ) -> None:
+    def __init__(self, phases: Mapping[str, tuple[float, float]], pooled: bool) -> None:
         self._pooled = pooled
         self._edges: dict[str, np.ndarray] = {}
         for phase, (start_s, end_s) in phases.items():

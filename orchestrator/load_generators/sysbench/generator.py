@@ -156,7 +156,7 @@ class Sysbench(InClient):
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
         # Transactions that were due and never began waited too: without them a queue that grows
         # would seem short.
-        at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
+        at_a_rate = transactions.is_at_a_rate(facts, pooled)
         window = transactions.Window(start_s, end_s, pooled, at_a_rate)
         seconds = transactions.Seconds(phases, pooled)
         for table in records:

@@ -130,7 +130,7 @@ def flowed(
     table: pd.DataFrame, start_s: float, end_s: float, rate_per_s: float, unstarted: int
 ) -> Sequence[Measurement]:
     """Of the table in two parts."""
-    found = Window(start_s, end_s)
+    found = Window(start_s, end_s, pooled=False, at_a_rate=False)
     for part in (table[: len(table) // 2], table[len(table) // 2 :]):
         found.add(part)
     return found.flow(rate_per_s, unstarted)

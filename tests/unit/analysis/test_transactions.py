@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.figures import transactions
+from orchestrator.analysis.figures.transactions import Window
 from orchestrator.model import Measurement
 from tests.fakes import transaction_table
 
 
 def values(found: tuple[Measurement, ...], scope: str = "all") -> dict[str, float]:
     return {one.metric: one.value for one in found if one.scope == scope}
+
+
+def with_think_time(table: pd.DataFrame, start_s: float, end_s: float) -> Window:
+    """The figures of terminals that share connections."""
+    window = Window(start_s, end_s, pooled=True, at_a_rate=False)
+    window.add(table)
+    return window
 
 
 def test_a_transaction_belongs_to_the_window_in_which_it_ends() -> None:
@@ -97,14 +106,16 @@ def test_a_second_without_transactions_is_a_row_of_zero() -> None:
 def test_the_wait_for_a_connection_is_not_in_latency_but_a_figure_of_its_own() -> None:
     table = transaction_table([(9.0, 0.9, "new_order", 0), (9.5, 1.1, "new_order", 0)])
     table["queue_s"] = [0.8, 0.9]
-    found = transactions.measurements(table, 10.0, 11.0, None, pooled=True)
+    found = with_think_time(table, 10.0, 11.0).measurements(None)
     assert (
         values(found)["transactions"] == 1
     )  # the window goes by when it ended, as ever
     assert values(found)["latency_avg_s"] == pytest.approx(0.2)
     assert values(found)["latency_max_s"] == pytest.approx(0.2)
     assert values(found)["connection_wait_avg_s"] == pytest.approx(0.9)
-    rows = transactions.intervals(table, {"measure": (9.0, 11.0)}, pooled=True)
+    seconds = transactions.Seconds({"measure": (9.0, 11.0)}, pooled=True)
+    seconds.add(table)
+    rows = seconds.intervals()
     assert list(rows["throughput_per_s"]) == [1, 1]
     assert list(rows["latency_avg_s"]) == pytest.approx([0.1, 0.2])
 
@@ -120,9 +131,9 @@ def test_in_an_open_loop_latency_has_the_queue_in_it() -> None:
 def test_the_p99_of_the_wait_needs_a_thousand_transactions() -> None:
     table = transaction_table([(0.0, 0.5, "a", 0)] * 1000)
     table["queue_s"] = [0.0] * 989 + [0.1] * 11
-    found = values(transactions.measurements(table, 0.0, 1.0, None, pooled=True))
+    found = values(with_think_time(table, 0.0, 1.0).measurements(None))
     assert found["connection_wait_p99_s"] == pytest.approx(0.1)
-    found = values(transactions.measurements(table[1:], 0.0, 1.0, None, pooled=True))
+    found = values(with_think_time(table[1:], 0.0, 1.0).measurements(None))
     assert "connection_wait_p99_s" not in found
 
 

@@ -6,6 +6,7 @@ records; held against the plain definitions over one table of all.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -103,24 +104,26 @@ def test_figures_of_parts_are_those_of_the_whole(
     pd.testing.assert_frame_equal(kept, whole.astype({"type": str, "sqlstate": str}))
 
     phases = {"warm-up": (WINDOW[0] - 1.5, WINDOW[0]), "measure": WINDOW}
-    window, rows = (
-        transactions.Window(*WINDOW, pooled),
-        transactions.Seconds(phases, pooled),
-    )
-    for part in parts:
-        window.add(part)
-        rows.add(part)
-    pd.testing.assert_frame_equal(
-        rows.intervals(),
-        transactions.intervals(whole, phases, pooled),
-        check_exact=True,
-    )
+    in_parts, rows_in_parts = read(parts, phases, pooled)
+    at_a_time, rows_at_a_time = read([whole], phases, pooled)
+    pd.testing.assert_frame_equal(rows_in_parts, rows_at_a_time, check_exact=True)
+    assert in_parts == pytest.approx(at_a_time, rel=1e-13)
+    check_by_definition(in_parts, whole, pooled)
+
+
+def read(
+    tables: Iterable[pd.DataFrame],
+    phases: dict[str, tuple[float, float]],
+    pooled: bool,
+) -> tuple[dict[tuple[str, str], float], pd.DataFrame]:
+    """The figures of the window, and its seconds, table by table."""
+    window = transactions.Window(*WINDOW, pooled, at_a_rate=False)
+    seconds = transactions.Seconds(phases, pooled)
+    for table in tables:
+        window.add(table)
+        seconds.add(table)
     figures = {(m.metric, m.scope): m.value for m in window.measurements(10)}
-    once = transactions.measurements(whole, *WINDOW, 10, pooled)
-    assert figures == pytest.approx(
-        {(m.metric, m.scope): m.value for m in once}, rel=1e-13
-    )
-    check_by_definition(figures, whole, pooled)
+    return figures, seconds.intervals()
 
 
 def check_by_definition(
