@@ -21,7 +21,6 @@ from orchestrator.databases.existing import (
     lease,
     probe,
     servers,
-    yugabytedb,
 )
 from orchestrator.databases.existing.owned_database import (
     Confirm,
@@ -42,6 +41,7 @@ from orchestrator.parts import DatabaseAbilities, SessionLimit
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
+from orchestrator.yugabyte import counters, pages, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _QUIET_S = 3600.0
@@ -146,7 +146,7 @@ class ExistingCluster:
         at = declaration.address(declared, declared.maintenance_database, server)
         try:
             with self._connect(at, _ANSWER_S) as session:
-                yugabytedb.banner(session)
+                queries.banner(session)
         except RunError as error:
             raise _silent(f"{server}: {error.what}") from error
         except OSError as error:
@@ -198,7 +198,7 @@ class ExistingCluster:
         # A campaign that was suspended for long may have lost the cluster to another one.
         lease.Lease(declared, self._connect, world).require()
         database.require_replaceable(may_ask=False)
-        asked = yugabytedb.release_asked(spec.version)
+        asked = versions.release_in(spec.version or "")
         handle = _UsedCluster(declared, observed, database, asked or None)
         cluster = _as_cluster(handle)
         database.make()
@@ -235,7 +235,7 @@ class ExistingCluster:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
-        yugabytedb.fill_caches(self._connect, endpoints, world)
+        queries.fill_caches(self._connect, endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _UsedCluster = cluster.handle
@@ -256,7 +256,7 @@ class ExistingCluster:
             declared, handle.observed, self._connect
         )
         if few_tablets:
-            world.progress.warn(yugabytedb.few_tablets_in_words(few_tablets))
+            world.progress.warn(pages.few_in_words(few_tablets))
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -272,7 +272,7 @@ class ExistingCluster:
             if handle.is_postgresql:
                 counted = servers.since(handle.begun, ended)
             else:
-                counted = yugabytedb.grown(handle.begun, ended)
+                counted = counters.since(handle.begun, ended)
         # A page that is gone, or of another form since the cluster was upgraded.
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
@@ -306,7 +306,7 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
         tuple(endpoints),
         HOST_NETWORK,
         handle,
-        analyze=flavour == "yugabytedb" and yugabytedb.has_statistics(version),
+        analyze=flavour == "yugabytedb" and versions.analyzed(version),
     )
 
 
@@ -340,7 +340,7 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
     handle: _UsedCluster = cluster.handle
     if not handle.is_postgresql:
-        return yugabytedb.counted(
+        return counters.read(
             cluster.nodes, (handle.database.name, declaration.LEASE_DATABASE)
         )
     with handle.database.session(60.0) as session:
@@ -356,8 +356,8 @@ def _vacuum(handle: _UsedCluster) -> None:
 
 def _await_quiet(cluster: Cluster, world: World) -> None:
     # No counters are read if the profile declares no tablet servers' pages.
-    if yugabytedb.counted(cluster.nodes):
-        yugabytedb.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
+    if counters.read(cluster.nodes):
+        counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
 
 
 def _silent(reason: str) -> UnavailableError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from orchestrator.databases.existing import servers, yugabytedb
+from orchestrator.databases.existing import servers
 from orchestrator.databases.existing.declaration import (
     POSTGRESQL,
     YUGABYTEDB,
@@ -13,6 +13,7 @@ from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.parts import SessionLimit
 from orchestrator.units import counted
+from orchestrator.yugabyte import pages, server_facts, versions
 
 
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
@@ -28,7 +29,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
         yield Mistake(hosts, f"they run different servers: {banners}")
-    asked = yugabytedb.release_asked(spec.version)
+    asked = versions.release_in(spec.version or "")
     number, _, _ = asked.partition("-b")  # no banner has a build
     # A profile may name the first parts alone: `16` is any 16.x, and not 160.
     if number and not f"{observed.number}.".startswith(f"{number}."):
@@ -72,7 +73,7 @@ def notes(
     spec: ClusterSpec, declared: Existing, observed: Observation
 ) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    asked = yugabytedb.release_asked(spec.version)
+    asked = versions.release_in(spec.version or "")
     running = observed.version
     if "-b" in asked and "-b" in running and asked != running:
         yield f"it runs {running}; the profile says {asked}"
@@ -154,4 +155,5 @@ def _is_without_pooler(declared: Existing, observed: Observation) -> bool:
         return True
     if not declared.tservers:
         return False
-    return not yugabytedb.pools_sessions(declared.tservers)
+    flags_of_servers = map(pages.flags, declared.tservers)
+    return not any(map(server_facts.pools_sessions, flags_of_servers))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from orchestrator.databases.existing import declaration, servers, yugabytedb
+from orchestrator.databases.existing import declaration, servers
 from orchestrator.system.sql import Session
 from orchestrator.units import listed
+from orchestrator.yugabyte import pages
 
 # Bits of an interface's flags (netdevice(7)), and its types that are cards: Ethernet, InfiniBand.
 _BUNDLE = 0x400
@@ -146,9 +147,9 @@ def places(
         path = declared.data_path  # a PostgreSQL's log may be mounted below it
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
-        folders = yugabytedb.folders(declared.tservers[number])
-        data = _words(folders.data)
-        wal = _words(folders.wal)
+        flags = pages.flags(declared.tservers[number])
+        data = _words(flags.get("fs_data_dirs", ""))
+        wal = _words(flags.get("fs_wal_dirs", ""))
         return Places(data, wal or data)
     if session is not None:
         tables, log = servers.places(session)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from orchestrator.databases.existing import yugabytedb
 from orchestrator.databases.existing.declaration import YUGABYTEDB
 from orchestrator.databases.existing.servers import banner_of
 from orchestrator.errors import NotPermittedError, RunError
 from orchestrator.system import sql
+from orchestrator.yugabyte import queries
 
 # The number is above every `max_connections` (at most 262,143), below the largest int4.
 LEAST_BIRTH_NUMBER = 2**30
@@ -52,7 +52,7 @@ def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> No
 
     `force`: others' sessions in it are ended. RunError if another one has its name by now, or
     somebody is connected to it."""
-    if banner_of(yugabytedb.banner(session)) == YUGABYTEDB:
+    if banner_of(queries.banner(session)) == YUGABYTEDB:
         # It commits each change of a database by itself (docs.yugabyte.com, Transactional DDL). So
         # the database is only looked at once more, right before it is dropped.
         _require(find(session, name), entry, name)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.databases.common import with_quotients
-from orchestrator.databases.existing import yugabytedb
 from orchestrator.databases.existing.declaration import (
     LEASE_DATABASE,
     POSTGRESQL,
@@ -17,6 +16,7 @@ from orchestrator.databases.existing.declaration import (
 )
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
+from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
 
@@ -31,7 +31,7 @@ _TIMED = " AND ".join(f"current_setting('{name}') = 'on'" for name in TIMED)
 
 def banner_of(banner: str) -> str | None:
     """The database that a banner names; None if it is not known."""
-    if yugabytedb.is_named_in(banner):
+    if versions.banner_number(banner) is not None:
         return YUGABYTEDB
     if _POSTGRESQL.match(banner):
         return POSTGRESQL
