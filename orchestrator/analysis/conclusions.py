@@ -267,6 +267,13 @@ class Decision:
     # A sweep has no offers: tier → the clause that it is proven to miss.
     missed: Mapping[str, str] = field(default_factory=dict)
 
+    def offer(self, tier: str) -> Offer | None:
+        """What it says of a tier; None if that has no figures."""
+        for offer in self.offers:
+            if offer.tier == tier:
+                return offer
+        return None
+
 
 @dataclass(frozen=True)
 class WithoutWorkload:
@@ -395,3 +402,10 @@ class Verdict:
     cluster: ClusterDecision | None = None  # None with one workload or one tier
     varied: tuple[VariedWorkload, ...] = ()
     answer: Answer | None = None  # what all of it says of what to buy
+
+    def decision(self, subject: str) -> Decision | None:
+        """What was decided on a workload or on the loads of a sweep; None if nothing was."""
+        for decision in self.decisions:
+            if decision.workload == subject:
+                return decision
+        return None

@@ -5,10 +5,10 @@ from functools import cached_property
 
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.headline_figures import HeadlineFigures
-from orchestrator.analysis.conclusions import Decision, VariedWorkload, Verdict
+from orchestrator.analysis.conclusions import VariedWorkload, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.design import varied_workloads
-from orchestrator.model import Objective, Profile
+from orchestrator.model import Objective, Profile, Workload
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,6 @@ class Asked:
             dict.fromkeys(varied_workloads.decision_subject(load) for load in workloads)
         )
 
-    def decision(self, subject: str) -> Decision | None:
-        """What was decided on a workload or on the loads of a sweep; None if nothing was."""
-        for decision in self.verdict.decisions:
-            if decision.workload == subject:
-                return decision
-        return None
-
     @property
     def only_varied(self) -> VariedWorkload | None:
         """The factor of one workload, if its values are all that was asked about."""
@@ -73,16 +66,23 @@ class Asked:
             return None
         return varied
 
-    def clauses(self, subject: str) -> tuple[Objective, ...]:
-        """The SLO of a workload; none of the loads of a sweep, which has no offers."""
+    def workload(self, subject: str) -> Workload | None:
+        """The workload that a decision is on; None of the loads of a sweep, which are several."""
         for load in self.campaign.plan.workloads:
             if load.name == subject:
-                return load.slo
-        return ()
+                return load
+        return None
+
+    def clauses(self, subject: str) -> tuple[Objective, ...]:
+        """The SLO of a workload; none of the loads of a sweep, which has no offers."""
+        load = self.workload(subject)
+        if load is None:
+            return ()
+        return load.slo
 
     def is_met_by_none(self, subject: str) -> bool:
         """Whether every tier is proven to miss the SLO, so that more runs would name none."""
-        decision = self.decision(subject)
+        decision = self.verdict.decision(subject)
         # Disks were hardly asked where the question is moot: another setting may bring an answer.
         if decision is None or not decision.slo or decision.moot:
             return False

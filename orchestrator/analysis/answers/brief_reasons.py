@@ -52,14 +52,15 @@ def _clauses_met(asked: Asked, answer: Answer, tier: str) -> Iterator[str]:
     and for several workloads, whose cards say it."""
     if len(answer.parts) > 1:
         return
-    decision = asked.decision(answer.parts[0].subject)
+    decision = asked.verdict.decision(answer.parts[0].subject)
     if decision is None:
         return
+    offer = decision.offer(tier)
+    if offer is None:
+        return
     texts: list[str] = []
-    for offer in decision.offers:
-        if offer.tier == tier:
-            for result in offer.slo:
-                texts.append(f"{result.objective} ({result.mean or result.measured})")
+    for result in offer.slo:
+        texts.append(f"{result.objective} ({result.mean or result.measured})")
     if texts:
         yield f"{tier} meets {units.listed(texts)}"
 
@@ -72,7 +73,7 @@ def _nearest(asked: Asked, answer: Answer) -> str:
     Empty if there is no such tier.
     """
     for part in answer.parts:
-        decision = asked.decision(part.subject)
+        decision = asked.verdict.decision(part.subject)
         if decision is None or not asked.is_met_by_none(part.subject):
             continue
         for clause in asked.clauses(part.subject):
@@ -121,7 +122,7 @@ def _reason(asked: Asked, answer: Answer) -> Why:
     if is_of_single_runs(asked, answer):
         return Why(_SINGLE_RUNS)
     part = _first_in_question(answer)
-    decision: Decision | ClusterDecision | None = asked.decision(part.subject)
+    decision: Decision | ClusterDecision | None = asked.verdict.decision(part.subject)
     if part is answer.together:
         decision = asked.verdict.cluster
     # Without a decision, what the part says is all that is known.
@@ -160,7 +161,7 @@ def _first_in_question(answer: Answer) -> PartAnswer:
 
 def settled_by(asked: Asked, subject: str) -> str:
     """What would decide a workload that is open; empty where nothing is known of that."""
-    decision = asked.decision(subject)
+    decision = asked.verdict.decision(subject)
     if decision is None:
         return ""
     return decision.settled_by

@@ -222,7 +222,7 @@ def _next(asked: Asked, answer: Answer) -> str:
     for part in answer.parts:
         if part.proof in ("open", "proven, cheaper open"):
             # More repetitions decide nothing if there is much noise, or if a machine was the limit.
-            decision = asked.decision(part.subject)
+            decision = asked.verdict.decision(part.subject)
             if decision is not None and decision.repetitions_settle:
                 return _UNTIL_DECIDED
     # What a purchase hangs on, and nobody has tried.

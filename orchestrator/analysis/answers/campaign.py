@@ -148,7 +148,7 @@ def _together(asked: Asked) -> PartAnswer | None:
 
 def _part(asked: Asked, subject: str) -> PartAnswer:
     """The answer for one workload, or for the loads of a sweep."""
-    decision = asked.decision(subject)
+    decision = asked.verdict.decision(subject)
     # One tier alone is compared with nothing, so none is named to buy.
     if not asked.contenders:
         return answer_of_one_profile(asked, subject, decision)

@@ -1,6 +1,6 @@
 """What was measured of a disk matrix, and what each disk gives at most, in a line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -10,42 +10,40 @@ from orchestrator.analysis.answers.phrases import closed
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
 from orchestrator.design import disk_matrix
+from orchestrator.model import Workload
 
-Cells = Sequence[disk_matrix.MatrixCell]
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 
-def measured_by_tier(asked: Asked, workload: str, cells: Cells) -> ByTier:
-    """The matrices by tier, for each tier that has a run that was measured to its end."""
+def measured_by_tier(asked: Asked, workload: Workload) -> ByTier:
+    """The matrices by tier, for each tier that has a run that was measured to its end; empty for a
+    workload that is no matrix."""
     by_tier: dict[str, pd.DataFrame] = {}
     for tier in asked.tiers:
-        rows = _measured(asked, tier, workload, cells)
+        rows = _measured(asked, tier, workload)
         if not rows.empty:
             by_tier[tier] = rows
     return by_tier
 
 
-def _measured(asked: Asked, tier: str, workload: str, cells: Cells) -> pd.DataFrame:
+def _measured(asked: Asked, tier: str, workload: Workload) -> pd.DataFrame:
     """Means over the repetitions, of the cells that all of them have."""
-    repetitions = len(finished(asked.campaign, tier, workload))
-    wanted = (tier, workload, repetitions)
+    repetitions = len(finished(asked.campaign, tier, workload.name))
+    wanted = (tier, workload.name, repetitions)
     means: dict[tuple[str, str], float] = {}
     for cell in asked.verdict.cells:
         # A mean without some of the repetitions is of other hours than the rest.
         if (cell.profile, cell.workload, cell.n) == wanted:
             means[cell.metric, cell.scope] = cell.mean
-    return matrix_laws.table(cells, means)
+    return matrix_laws.table(disk_matrix.planned(workload.options), means)
 
 
-def in_short(asked: Asked, name: str) -> str:
+def in_short(asked: Asked, workload: Workload) -> str:
     """`premium gives 1,100 IOPS, reads 125 MB/s, writes 124 MB/s; ultra …`: the ceilings of each
     disk; empty for a workload that is no matrix or has no figures."""
     texts: list[str] = []
-    for workload in asked.campaign.plan.workloads:
-        cells = disk_matrix.planned(workload.options)
-        if workload.name == name and cells:
-            for tier, rows in measured_by_tier(asked, name, cells).items():
-                texts.append(f"{tier} gives {units.listed(_at_most(rows))}")
+    for tier, rows in measured_by_tier(asked, workload).items():
+        texts.append(f"{tier} gives {units.listed(_at_most(rows))}")
     return closed("; ".join(texts))
 
 

@@ -19,7 +19,6 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.untested_words import untested_in_words
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
-from orchestrator.design import disk_matrix
 from orchestrator.model import Profile, Workload
 
 
@@ -99,7 +98,7 @@ def disks_answer(asked: Asked, untested: Sequence[Untested]) -> Answer | None:
     parts: list[PartAnswer] = []
     for workload in asked.campaign.plan.workloads:
         disks += _measured_disks(asked, workload)
-        parts.append(_part(asked, workload.name))
+        parts.append(_part(asked, workload))
     # The answer is the usual one if there are none: it says why runs left no figures.
     if not disks:
         return None
@@ -117,17 +116,16 @@ def disks_answer(asked: Asked, untested: Sequence[Untested]) -> Answer | None:
 
 
 def _measured_disks(asked: Asked, workload: Workload) -> Iterator[_MeasuredDisk]:
-    cells = disk_matrix.planned(workload.options)
-    by_tier = disk_ceilings.measured_by_tier(asked, workload.name, cells)
+    by_tier = disk_ceilings.measured_by_tier(asked, workload)
     for tier, rows in by_tier.items():
         runs = len(finished(asked.campaign, tier, workload.name))
         yield _MeasuredDisk(asked.campaign.plan.profile(tier), rows, runs)
 
 
-def _part(asked: Asked, workload: str) -> PartAnswer:
+def _part(asked: Asked, workload: Workload) -> PartAnswer:
     ceilings = disk_ceilings.in_short(asked, workload)
     return PartAnswer(
-        subject=workload,
+        subject=workload.name,
         about="workload",
         purchase=None,
         why=(ceilings or "No disk was measured to its end.",),

@@ -95,7 +95,7 @@ def _has_slo(asked: Asked) -> bool:
 def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
     """The tier that is next in price, as the first decision that has both offers it."""
     for decision in asked.verdict.decisions:
-        named = _offer_in(decision, tier)
+        named = decision.offer(tier)
         if named is None:
             continue
         nearest: Offer | None = None
@@ -127,22 +127,14 @@ def _dearer_by(offer: Offer, other: Offer) -> float:
 def _has_all_figures(asked: Asked, offer: Offer) -> bool:
     """Whether each decision offers the tier: of one without figures nothing is proven."""
     return all(
-        _offer_in(decision, offer.tier) is not None
-        for decision in asked.verdict.decisions
+        decision.offer(offer.tier) is not None for decision in asked.verdict.decisions
     )
 
 
 def _offer(asked: Asked, tier: str) -> Offer | None:
     for decision in asked.verdict.decisions:
-        offer = _offer_in(decision, tier)
+        offer = decision.offer(tier)
         if offer is not None:
-            return offer
-    return None
-
-
-def _offer_in(decision: Decision, tier: str) -> Offer | None:
-    for offer in decision.offers:
-        if offer.tier == tier:
             return offer
     return None
 
@@ -151,7 +143,7 @@ def _clause_missed(asked: Asked, tier: str) -> str:
     """The first clause of an SLO that the tier is proven to miss, with what it did: `p99 < 20 ms
     (31 ms)`; empty if there is none."""
     for decision in asked.verdict.decisions:
-        offer = _offer_in(decision, tier)
+        offer = decision.offer(tier)
         # A tier that this machine held back misses a clause, and nothing is proven.
         if offer is None or offer.standing != "not enough":
             continue
@@ -169,7 +161,7 @@ def _clause_missed(asked: Asked, tier: str) -> str:
 
 def _is_refused(decision: Decision, tier: str) -> bool:
     """Whether the tier is proven not to be enough for it."""
-    offer = _offer_in(decision, tier)
+    offer = decision.offer(tier)
     return offer is not None and offer.standing == "not enough"
 
 

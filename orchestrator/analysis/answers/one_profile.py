@@ -97,7 +97,7 @@ def claims_in_headline(asked: Asked, parts: Sequence[PartAnswer]) -> set[str]:
     """The parts' `claims` that the headline has."""
     claims: set[str] = set()
     for part in parts:
-        if part.slo and asked.decision(part.subject) is not None:
+        if part.slo and asked.verdict.decision(part.subject) is not None:
             continue
         # A throughput without latencies is claimed with its number of runs, which is not there.
         if part.measured is None or len(part.claims) > 1:
@@ -107,7 +107,7 @@ def claims_in_headline(asked: Asked, parts: Sequence[PartAnswer]) -> set[str]:
 
 def _in_short(asked: Asked, part: PartAnswer) -> str:
     profile = asked.verdict.baseline
-    decision = asked.decision(part.subject)
+    decision = asked.verdict.decision(part.subject)
     if decision is not None and part.slo:
         if not _is_said_by_clauses(part, decision) and _is_held_back(asked, part):
             return f"{_not_proven(profile, part)}: this machine was the limit"
@@ -172,10 +172,10 @@ def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
 
 def _results(asked: Asked, subject: str) -> Iterator[ObjectiveResult]:
     """The results of all clauses of the SLO of one workload."""
-    for decision in asked.verdict.decisions:
-        if decision.workload == subject:
-            for offer in decision.offers:
-                yield from offer.slo
+    decision = asked.verdict.decision(subject)
+    if decision is not None:
+        for offer in decision.offers:
+            yield from offer.slo
 
 
 def limits_in_words(asked: Asked) -> Iterator[str]:

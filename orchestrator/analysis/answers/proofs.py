@@ -35,20 +35,20 @@ def slo_word(decision: Decision, tier: str) -> ClauseWord:
 
 
 def _standing(decision: Decision, tier: str) -> Standing:
-    for offer in decision.offers:
-        if offer.tier == tier:
-            return offer.standing
-    return "open"
+    offer = decision.offer(tier)
+    if offer is None:
+        return "open"
+    return offer.standing
 
 
 def clauses(decision: Decision, tier: str | None) -> tuple[SloClause, ...]:
     """The clauses of the decision's SLO, and whether this tier met each of them."""
     if tier is None:
         return tuple(SloClause(objective) for objective in decision.slo)
-    for offer in decision.offers:
-        if offer.tier == tier and offer.slo:
-            results = tuple(_clause(result) for result in offer.slo)
-            return _as_decided(results, offer.standing)
+    offer = decision.offer(tier)
+    if offer is not None and offer.slo:
+        results = tuple(_clause(result) for result in offer.slo)
+        return _as_decided(results, offer.standing)
     return tuple(
         SloClause(objective, _clause_of_a_sweep(decision, tier, objective))
         for objective in decision.slo

@@ -51,14 +51,14 @@ def profile_of_decision(
     asked: Asked, tier: str, decision: Decision | ClusterDecision
 ) -> Profile:
     """The profile as the decision's workload used it: at a value, its nodes or disks differ."""
-    plan = asked.campaign.plan
-    profile = plan.profile(tier)
-    if isinstance(decision, Decision):
-        for workload in plan.workloads:
-            # The loads of a sweep share one decision, and leave the profile as it is.
-            if workload.name == decision.workload:
-                return used_profiles.as_used(profile, workload)
-    return profile
+    profile = asked.campaign.plan.profile(tier)
+    if not isinstance(decision, Decision):
+        return profile
+    workload = asked.workload(decision.workload)
+    # The loads of a sweep share one decision, and leave the profile as it is.
+    if workload is None:
+        return profile
+    return used_profiles.as_used(profile, workload)
 
 
 def measured_nodes(cluster: ClusterSpec) -> int | None:

@@ -66,7 +66,7 @@ def _is_all_claimed(index: ReportIndex, part: PartAnswer) -> bool:
     """Whether what it says is claims alone, all of which its lines or the brief have."""
     if len(part.why) > 1 or _measured_once(index, part):
         return False
-    decision = index.asked.decision(part.subject)
+    decision = index.verdict.decision(part.subject)
     # Of one profile it is said what it did, whatever was decided on its SLO.
     if decision is None or not index.contenders:
         return True
@@ -79,12 +79,12 @@ def _is_all_claimed(index: ReportIndex, part: PartAnswer) -> bool:
 def _ceilings(index: ReportIndex, name: str) -> str:
     """The ceilings of a disk matrix; "" for any other workload, for which its libraries are not
     loaded."""
-    for workload in index.workloads:
-        if workload.name == name and disk_matrix.planned(workload.options):
-            from orchestrator.analysis.answers import disk_ceilings
+    workload = index.asked.workload(name)
+    if workload is None or not disk_matrix.planned(workload.options):
+        return ""
+    from orchestrator.analysis.answers import disk_ceilings
 
-            return disk_ceilings.in_short(index.asked, name)
-    return ""
+    return disk_ceilings.in_short(index.asked, workload)
 
 
 def _lines(
@@ -138,10 +138,10 @@ def _in_brief(index: ReportIndex) -> set[str]:
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:
-    for decision in index.verdict.decisions:
-        if decision.workload == subject:
-            return decision.settled_by
-    return ""
+    decision = index.verdict.decision(subject)
+    if decision is None:
+        return ""
+    return decision.settled_by
 
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:

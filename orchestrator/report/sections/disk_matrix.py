@@ -5,11 +5,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.analysis.answers.disk_ceilings import (
-    ByTier,
-    Cells,
-    measured_by_tier,
-)
+from orchestrator.analysis.answers.disk_ceilings import ByTier, measured_by_tier
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.design import disk_matrix
 from orchestrator.model import Measurement, Profile, Workload
@@ -35,6 +31,8 @@ from orchestrator.report.sections.matrix_cells import (
     seconds,
 )
 
+_Cells = Sequence[disk_matrix.MatrixCell]
+
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each workload that is a matrix."""
@@ -46,15 +44,15 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     return tuple(shown)
 
 
-def _section(index: ReportIndex, workload: Workload, cells: Cells) -> Section:
+def _section(index: ReportIndex, workload: Workload, cells: _Cells) -> Section:
     title = f"{workload.name}: {workload.title}"
     parts = tuple(_parts(index, workload, cells))
     return Section(f"matrix-{workload.name}", title, parts)
 
 
-def _parts(index: ReportIndex, workload: Workload, cells: Cells) -> Iterator[Part]:
+def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Part]:
     """What the cells of each tier say together, then every cell."""
-    measured = measured_by_tier(index.asked, workload.name, cells)
+    measured = measured_by_tier(index.asked, workload)
     begun = _begun_by_tier(index, workload.name, cells, measured)
     if not measured and not begun:
         yield Part("", (Paragraph("No run of this workload left figures."),))
@@ -81,7 +79,7 @@ def _progress(tier: str, measured: int, planned: int) -> str:
     return f"No run of {tier} was measured to its end: {measured} of {cells} so far."
 
 
-def _about(workload: Workload, cells: Cells) -> str:
+def _about(workload: Workload, cells: _Cells) -> str:
     count = units.counted(len(cells), "cell")
     measured = units.format_seconds(workload.measure_s)
     warm_up = units.format_seconds(workload.warmup_s)
@@ -96,7 +94,7 @@ def _about(workload: Workload, cells: Cells) -> str:
 
 
 def _begun_by_tier(
-    index: ReportIndex, workload: str, cells: Cells, measured: ByTier
+    index: ReportIndex, workload: str, cells: _Cells, measured: ByTier
 ) -> ByTier:
     """The matrices of other tiers, if a run of them has begun to measure."""
     by_tier: dict[str, pd.DataFrame] = {}
@@ -108,7 +106,9 @@ def _begun_by_tier(
     return by_tier
 
 
-def _so_far(index: ReportIndex, tier: str, workload: str, cells: Cells) -> pd.DataFrame:
+def _so_far(
+    index: ReportIndex, tier: str, workload: str, cells: _Cells
+) -> pd.DataFrame:
     """What the newest of its runs has measured that has not finished."""
     figures: dict[tuple[str, str], float] = {}
     for measurement in _newest_so_far(index, tier, workload):

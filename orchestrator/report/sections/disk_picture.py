@@ -16,14 +16,12 @@ _ROOM = 1.08
 _AXIS = "IOPS"
 
 
-def picture(
-    index: ReportIndex, workload: Workload, cells: disk_ceilings.Cells
-) -> Chart | None:
+def picture(index: ReportIndex, workload: Workload) -> Chart | None:
     """The chart of a matrix; None where fewer than two disks were measured to their end."""
     rows: list[dict[str, Any]] = []
     labels: list[str] = []
     # Disks with a part of their cells are left out, as their highest may be yet to come.
-    by_tier = disk_ceilings.measured_by_tier(index.asked, workload.name, cells)
+    by_tier = disk_ceilings.measured_by_tier(index.asked, workload)
     for tier, measured in by_tier.items():
         ceiling = matrix_laws.ceilings(measured, "iops")["all"]
         row = _row(index.campaign.plan.profile(tier), ceiling)

@@ -166,11 +166,12 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
     """Workload → whether the tier is enough for it."""
     cells: dict[str, Cell] = {}
     for decision in index.verdict.decisions:
-        # This stands until an offer is found: an empty cell would seem forgotten.
-        cells[decision.workload] = Cell("no figures")
-        for offer in decision.offers:
-            if offer.tier == tier:
-                cells[decision.workload] = Cell(offer.standing)
+        # An empty cell would seem forgotten.
+        standing = "no figures"
+        offer = decision.offer(tier)
+        if offer is not None:
+            standing = offer.standing
+        cells[decision.workload] = Cell(standing)
     cluster = index.verdict.cluster
     if cluster is not None:
         # A tier that was not judged is open, and not refused.

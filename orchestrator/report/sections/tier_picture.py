@@ -12,7 +12,6 @@ from orchestrator.analysis.answers.headline_figures import (
     compared_by,
 )
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
-from orchestrator.design import disk_matrix
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Workload
 from orchestrator.report import wording
@@ -39,16 +38,15 @@ _LATENCIES = {
 def picture(index: ReportIndex, workload: str) -> Chart | None:
     """Every tier a dot with its 95 % interval. None for a sweep, whose figures are those of several
     loads, and where fewer than two tiers have the figure and no SLO stands beside it."""
-    load = _load(index, workload)
+    load = index.asked.workload(workload)
     if load is not None and index.answer.kind == "disks alone":
         # The code that reads a matrix takes long to load.
         from orchestrator.report.sections import disk_picture
 
-        cells = disk_matrix.planned(load.options)
-        return disk_picture.picture(index, load, cells)
+        return disk_picture.picture(index, load)
     # A sweep is decided under its own name, which no single load has. It ends below without a
     # chart.
-    decision = _decision(index, workload)
+    decision = index.verdict.decision(workload)
     if load is None or decision is None:
         return None
     clause = slo_picture.clause_to_draw(load, decision)
@@ -90,20 +88,6 @@ def _drawn(
     title = f"{axis} of each tier, with its 95 % interval"
     tables = {"tiers": rows, "enough": shaded}
     return charts.figure(name, title, spec, tables, remark)
-
-
-def _load(index: ReportIndex, name: str) -> Workload | None:
-    for load in index.workloads:
-        if load.name == name:
-            return load
-    return None
-
-
-def _decision(index: ReportIndex, workload: str) -> Decision | None:
-    for decision in index.verdict.decisions:
-        if decision.workload == workload:
-            return decision
-    return None
 
 
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
