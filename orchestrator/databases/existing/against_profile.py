@@ -155,5 +155,8 @@ def _is_without_pooler(declared: Existing, observed: Observation) -> bool:
         return True
     if not declared.tservers:
         return False
-    flags_of_servers = map(pages.flags, declared.tservers)
-    return not any(map(server_facts.pools_sessions, flags_of_servers))
+    for server in declared.tservers:
+        flags = pages.flags(server)
+        if server_facts.pools_sessions(flags):
+            return False
+    return True

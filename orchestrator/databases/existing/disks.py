@@ -148,12 +148,12 @@ def places(
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
         flags = pages.flags(declared.tservers[number])
-        data = _words(flags.get("fs_data_dirs", ""))
-        wal = _words(flags.get("fs_wal_dirs", ""))
-        return Places(data, wal or data)
+        data = flags.get("fs_data_dirs", "")
+        wal = flags.get("fs_wal_dirs", "") or data
+        return Places(_words(data), _words(wal))
     if session is not None:
-        tables, log = servers.places(session)
-        return Places(_words(tables), _words(log))
+        data, wal = servers.places(session)
+        return Places(_words(data), _words(wal))
     return Places()
 
 
