@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import TypeVar
 
-from orchestrator.tier import Emulated, Quantiles, Tier
+from orchestrator.tier import Quantiles, Tier
 
 Value = TypeVar("Value", int, float)
 
@@ -91,7 +91,7 @@ def of_histogram(counts: Mapping[float, int]) -> Quantiles:
 
 def is_constant(tier: Tier) -> bool:
     """Whether a disk has no tail of latencies, as no real one is, so that no p99 is comparable."""
-    if not isinstance(tier.disk, Emulated):
+    if not tier.disk.holds_limits:
         return False
     has_constant_log = tier.wal is not None and tier.wal.latency.model is None
     return tier.latency.model is None or has_constant_log
@@ -99,7 +99,7 @@ def is_constant(tier: Tier) -> bool:
 
 def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
-    if not isinstance(tier.disk, Emulated):
+    if not tier.disk.holds_limits:
         return ""
     model = tier.latency.model
     if model is None:

@@ -31,7 +31,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             "both"
         )
         yield "disks", what
-    if tier.wal and isinstance(disk, RealDisks) and not disk.of_nodes:
+    if tier.wal and disk.is_placed_by_profile and not disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
     if tier.wal and tier.shared:
         what = "counts the disks of data alone: leave it out, or `wal`"
@@ -186,7 +186,7 @@ def has_unnamed_logs(tier: Tier) -> bool:
 
     It is made here, or others have it in the cluster that they run.
     """
-    return tier.wal is not None and not isinstance(tier.disk, RealDisks)
+    return tier.wal is not None and not tier.disk.is_placed_by_profile
 
 
 def rented_logs(tier: Tier) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from orchestrator.design import factors, varied_workloads
 from orchestrator.facts import Varied
 from orchestrator.model import ClusterSpec, Profile, Stage, Workload
-from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
+from orchestrator.tier import Emulated, Limits, Tier
 from orchestrator.units import counted
 
 
@@ -108,8 +108,7 @@ def misfit(
 def _keeps_data(profile: Profile) -> bool:
     """Whether loaded data are kept for the next run, which starts from a copy."""
     disk = profile.tier.disk
-    # A plain volume has no copies, and what others keep is not ours to restore.
-    if isinstance(disk, (Unlimited, OthersDisks)):
+    if not disk.can_keep_data:
         return False
     return disk.snapshots is None or disk.snapshots.way != "none"
 

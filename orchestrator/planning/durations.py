@@ -26,7 +26,7 @@ from orchestrator.planning.planned_loads import (
     stages,
 )
 from orchestrator.planning.time_left import run_s
-from orchestrator.tier import Emulated, RealDisks, Tier
+from orchestrator.tier import Tier
 from orchestrator.units import listed
 
 _RENT_S = 180.0  # the most until a cloud has made and attached the disks of a claim
@@ -156,7 +156,7 @@ class _Rates(NamedTuple):
 
 def _rates(tier: Tier) -> _Rates:
     # An emulated disk has no limits while nothing is measured.
-    if isinstance(tier.disk, Emulated) or not tier.limits.bytes_per_s:
+    if tier.disk.holds_limits or not tier.limits.bytes_per_s:
         return _Rates(math.inf, _SLOW_DISK_BYTES_PER_S)
     return _Rates(tier.limits.bytes_per_s, tier.limits.bytes_per_s)
 
@@ -327,7 +327,7 @@ def _draining(plan: Plan, tier: Tier) -> Span:
     A rented volume is another one in each run, and is not drained.
     """
     burst = tier.limits.burst
-    if not plan.drain or not isinstance(tier.disk, RealDisks) or not burst:
+    if not plan.drain or not tier.disk.is_placed_by_profile or not burst:
         return Span()
     if not burst.duration_s:
         return Span()

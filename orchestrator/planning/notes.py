@@ -17,7 +17,7 @@ from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import windows
-from orchestrator.tier import ClassVolumes, Tier
+from orchestrator.tier import Tier
 from orchestrator.units import counted, format_seconds, gathered, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
@@ -229,7 +229,7 @@ def _not_checked(profile: Profile) -> str:
 
 
 def _not_drained(profile: Profile) -> str:
-    if isinstance(profile.tier.disk, ClassVolumes):
+    if profile.tier.disk.is_rented_for_each_run:
         return "each run rents volumes of its own, whose credit is not known"
     not_checked = _not_checked(profile)
     if not not_checked and not profile.tier.limits.burst:
@@ -239,7 +239,7 @@ def _not_drained(profile: Profile) -> str:
 
 def _nothing_to_change(profile: Profile) -> str:
     is_others = profile.cluster.database == EXISTING
-    if not is_others and isinstance(profile.tier.disk, ClassVolumes):
+    if not is_others and profile.tier.disk.is_rented_for_each_run:
         return "the limits of its volumes are the provider's"
     return _why_existing(profile)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning.paces import Span
-from orchestrator.tier import Emulated
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _start_of(cell: PlannedCell, find: Find) -> _Start:
     if kept is not None:
         data, is_loaded = kept
         return _Start(data, is_loaded, each_run_loads=data is None)
-    if not isinstance(cell.profile.tier.disk, Emulated):
+    if not cell.profile.tier.disk.holds_limits:
         return _Start(None)
     # Copies on files of ours have no limits: all tiers start from the same one.
     cluster = cell.profile.cluster

@@ -22,7 +22,7 @@ from orchestrator.model import Profile
 from orchestrator.planning import node_sizes, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.planning.virtual_machines import on_vm, priced
-from orchestrator.tier import DISKS, AnyDisk, ClassVolumes, OthersDisks, Tier
+from orchestrator.tier import DISKS, AnyDisk, ClassVolumes, Tier
 from orchestrator.tier_catalog import Catalog, Chosen
 
 NO_CATALOG = Catalog({}, {})
@@ -189,7 +189,7 @@ def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> 
     tier = disks.tier
     bought_bytes = disks.size_bytes and disks.size_bytes * tier.count
     node_sizes.check_space(where, read.cluster, scale, bought_bytes)
-    if bool(read.cluster.existing) != isinstance(tier.disk, OthersDisks):
+    if bool(read.cluster.existing) != tier.disk.is_of_others:
         what = "`enforcement: existing` and `database: existing` belong together"
         _refuse(where, [("enforcement", what)])
     nodes = read.cluster.nodes or 0

@@ -23,7 +23,7 @@ from orchestrator.run.credit_buckets import (
     since,
     unknown,
 )
-from orchestrator.tier import ClassVolumes, Gate, Tier
+from orchestrator.tier import Gate, Tier
 
 _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
@@ -105,8 +105,8 @@ class BurstCredit:
 
     def _before_run(self, tier: Tier, disk: PlacedDisk) -> _CreditKnown:
         """What is known of a disk since the run before this one, or else since the gate."""
-        if isinstance(tier.disk, ClassVolumes):
-            # Another volume for each run, and for the gate.
+        # The gate had another volume too.
+        if tier.disk.is_rented_for_each_run:
             return _CreditKnown(unknown(tier), None)
         credit = self._disks.get((tier.name, disk))
         if credit:

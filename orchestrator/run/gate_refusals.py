@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator import errors
+from orchestrator.facts import GateWord
 from orchestrator.run import busy_machines
 from orchestrator.tier import Gate
 from orchestrator.units import format_quantity
@@ -40,7 +41,7 @@ def _another_disk(tier: str, misses: str) -> errors.GateError:
 
 def _misses(gate: Gate) -> Iterator[str]:
     """What is wrong, disk by disk where the tier names several."""
-    limits_of_disks: dict[str, list[str]] = {}
+    limits_of_disks: dict[tuple[str, GateWord], list[str]] = {}
     for check in gate.checks:
         if check.passed:
             continue
@@ -50,10 +51,10 @@ def _misses(gate: Gate) -> Iterator[str]:
         if not check.disk:
             yield f"{check.limit} {check.verdict}: {measured}"
             continue
-        is_wrong = f"is {check.verdict}"
-        if check.verdict == "failed":
-            is_wrong = "failed"
-        limits = limits_of_disks.setdefault(f"{check.disk} {is_wrong}", [])
+        limits = limits_of_disks.setdefault((check.disk, check.verdict), [])
         limits.append(f"{check.limit} {measured}")
-    for disk_is_wrong, limits in limits_of_disks.items():
-        yield f"{disk_is_wrong}: {', '.join(limits)}"
+    for (disk, verdict), limits in limits_of_disks.items():
+        is_wrong = f"is {verdict}"
+        if verdict == "failed":
+            is_wrong = "failed"
+        yield f"{disk} {is_wrong}: {', '.join(limits)}"

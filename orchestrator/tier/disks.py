@@ -66,6 +66,18 @@ class Disk:
     is_real: ClassVar[bool] = False
     # Whether its limits are held against a measurement before it is used.
     has_gate: ClassVar[bool] = True
+    # Whether something is declared of them that could be held against a measurement.
+    has_limits: ClassVar[bool] = True
+    # Whether a server of ours holds them to their limits, while something is measured.
+    holds_limits: ClassVar[bool] = False
+    # Whether loaded data can be copied on them, and put back for the next run.
+    can_keep_data: ClassVar[bool] = True
+    # Whether each run rents disks of its own, which no run before it has used.
+    is_rented_for_each_run: ClassVar[bool] = False
+    # Whether they are those of a cluster that others run.
+    is_of_others: ClassVar[bool] = False
+    # Whether the profile says where they are mounted.
+    is_placed_by_profile: ClassVar[bool] = False
 
     @property
     def of_nodes(self) -> Mapping[str, NodeDisks]:
@@ -85,6 +97,14 @@ class Disk:
     @property
     def snapshots(self) -> Snapshots | None:
         return None
+
+    @property
+    def cloud(self) -> str | None:
+        return None
+
+    @property
+    def allow_retained_volumes(self) -> bool:
+        return False
 
     @property
     def burst_time_scale(self) -> float:
@@ -107,6 +127,7 @@ class Emulated(Disk):
     enforcement: str = "emulated"
     burst_time_scale: float = 1.0
     in_memory: bool = False
+    holds_limits: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +149,7 @@ class RealDisks(Disk):
     snapshots: Snapshots | None = None
     cloud: str | None = None
     is_real: ClassVar[bool] = True
+    is_placed_by_profile: ClassVar[bool] = True
 
     @property
     def of_nodes(self) -> Mapping[str, NodeDisks]:
@@ -147,6 +169,7 @@ class ClassVolumes(Disk):
     allow_retained_volumes: bool = False
     snapshots: Snapshots | None = None
     is_real: ClassVar[bool] = True
+    is_rented_for_each_run: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +181,9 @@ class OthersDisks(Disk):
     is_real: ClassVar[bool] = True
     # The disk's limits are only declared, and held against nothing here.
     has_gate: ClassVar[bool] = False
+    is_of_others: ClassVar[bool] = True
+    # What others keep is not ours to restore.
+    can_keep_data: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +192,10 @@ class Unlimited(Disk):
 
     kind: Literal["none"] = "none"
     enforcement: str = "none"
-    # No limit is declared that a measurement could be held against.
     has_gate: ClassVar[bool] = False
+    has_limits: ClassVar[bool] = False
+    # A plain volume has no copies.
+    can_keep_data: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +205,7 @@ class NoDisk(Disk):
     kind: Literal["dry"] = "dry"
     enforcement: str = "dry"
     has_gate: ClassVar[bool] = False
+    has_limits: ClassVar[bool] = False
 
 
 AnyDisk = Emulated | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk

@@ -14,7 +14,7 @@ from orchestrator.design.node_disks import node_names
 from orchestrator.kernel.mounts import RealDisk
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
+from orchestrator.tier import DiskKind, Gate, Limits, Tier
 from orchestrator.tiers.common.gate import (
     drain,
     expected,
@@ -93,7 +93,7 @@ class MountedTier:
         self, tier: Tier, data: parts.NodesData, world: World
     ) -> Iterator[parts.Disks]:
         with restoring.attached(tier, data, world) as disks:
-            if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
+            if not tier.disk.cloud:
                 yield disks
                 return
             nodes = node_names(len(data.sizes_bytes))

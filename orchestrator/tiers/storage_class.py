@@ -19,7 +19,7 @@ from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.platforms import own_images
 from orchestrator.powers import Claims, StorageClass, VolumeSource, World
 from orchestrator.system import at_once, files
-from orchestrator.tier import ClassVolumes, DiskKind, Gate, Tier
+from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.common.real import volume_claims
 from orchestrator.units import listed
@@ -190,7 +190,7 @@ def _check_class(
         raise _no_such_class(tier, wanted.name, list(classes))
     # Volumes that a class keeps (Retain) stay when their claim is gone. They cost money until
     # somebody sees them.
-    if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
+    if tier.disk.allow_retained_volumes:
         return
     driver = wanted.provisioner
     if not driver:

@@ -20,7 +20,6 @@ from orchestrator.analysis.telemetry.use.node_values import ProviderReport, Volu
 from orchestrator.design import node_disks
 from orchestrator.facts import BottleneckCause, DoubtKind
 from orchestrator.model import Record
-from orchestrator.tier import Emulated
 
 _NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")
 _CLOUDS: Mapping[Cloud, str] = {"azure": "Azure", "aws": "AWS"}
@@ -78,7 +77,7 @@ def _by_cloud(asked: Asked) -> dict[Cloud, list[Record]]:
     """The runs of profiles of which nobody told what limited them, each with its cloud."""
     by_cloud: dict[Cloud, list[Record]] = {}
     for profile in _untold(asked):
-        for record in _on_real_disks(asked, profile):
+        for record in _on_disks_of_providers(asked, profile):
             cloud = provider_names.cloud(record)
             if cloud is not None:
                 by_cloud.setdefault(cloud, []).append(record)
@@ -102,11 +101,11 @@ def _is_untold(bottleneck: Bottleneck) -> bool:
     return bottleneck.cause in _INFERRED and not bottleneck.elasticities
 
 
-def _on_real_disks(asked: Asked, profile: str) -> Iterator[Record]:
+def _on_disks_of_providers(asked: Asked, profile: str) -> Iterator[Record]:
     for run in asked.campaign.done:
         record = run.record
-        is_real = not isinstance(record.profile.tier.disk, Emulated)
-        if record.run.profile == profile and is_real and record.phases:
+        is_ours = record.profile.tier.disk.holds_limits
+        if record.run.profile == profile and not is_ours and record.phases:
             yield record
 
 

@@ -66,7 +66,7 @@ def _rests_on_assumed_latency(
 def _is_at_its_assumed_latency(tier: Candidate) -> bool:
     """Whether an emulated latency that is our assumption limited it."""
     disk = tier.profile.tier
-    if disk.disk.kind != "emulated" or tier.cause not in _BY_LATENCY:
+    if not disk.disk.holds_limits or tier.cause not in _BY_LATENCY:
         return False
     return any(disk.awaited_latency(way).is_assumption(way) for way in tier.awaited)
 
@@ -84,7 +84,7 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
     """Whether both are emulated, and in a direction that is waited for at unlike latencies, of
     which one is our assumption."""
     for tier in (named, other):
-        if tier.profile.tier.disk.kind != "emulated":
+        if not tier.profile.tier.disk.holds_limits:
             return False
     for way in WAYS:
         first = named.profile.tier.awaited_latency(way)

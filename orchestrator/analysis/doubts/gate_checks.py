@@ -4,7 +4,7 @@ A gate says what a disk is, before anything is measured on it. A real disk is ch
 a tier's first run, after the last, and as often between as asked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import dropwhile, pairwise
@@ -15,8 +15,9 @@ from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
+from orchestrator.facts import GateQuantity
 from orchestrator.model import Doubt
-from orchestrator.tier import Gate, GateCheck, NoDisk, OthersDisks, Unlimited
+from orchestrator.tier import Gate, GateCheck
 from orchestrator.units import (
     format_change,
     format_quantity,
@@ -31,11 +32,15 @@ KEPT_GATE_AGE_S = 7 * GATE_AGE_S
 _RATE_PCT = 5.0
 _LATENCY_PCT = 15.0
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
-_RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
-_LATENCIES = ("latency_read", "latency_write")
-_ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
-    _LATENCIES, _LATENCY_PCT
-)
+_ALLOWED_PCT: Mapping[GateQuantity | None, float] = {
+    "iops_read": _RATE_PCT,
+    "iops_write": _RATE_PCT,
+    "iops_mixed": _RATE_PCT,
+    "bandwidth_read": _RATE_PCT,
+    "bandwidth_write": _RATE_PCT,
+    "latency_read": _LATENCY_PCT,
+    "latency_write": _LATENCY_PCT,
+}
 
 
 # ------------------------------------------------------------------ of a run
@@ -64,13 +69,13 @@ def _lacks_gate(run: RunData) -> bool:
     if gate is None:
         return True
     disk = run.record.profile.tier.disk
-    # A disk without limits, or none at all, has nothing to check.
-    return not gate.checks and not isinstance(disk, (Unlimited, NoDisk))
+    # A disk without limits has nothing to check.
+    return not gate.checks and disk.has_limits
 
 
 def _without_gate(run: RunData) -> Doubt:
     profile = run.record.profile
-    if isinstance(profile.tier.disk, OthersDisks):
+    if profile.tier.disk.is_of_others:
         return _no_truth_gate_of_others(profile.tier.name)
     return _no_truth_gate(profile.tier.name, profile.name)
 
@@ -112,15 +117,30 @@ def gate_drift(campaign: Results) -> Doubts:
 
 def _readings(gates: Sequence[Gate]) -> Iterator[list[_GateReading]]:
     """For each disk and quantity, its readings in the order of time."""
-    by_limit: dict[tuple[str, str], list[_GateReading]] = {}
+    by_quantity: dict[tuple[str, GateQuantity | None], list[_GateReading]] = {}
+    have_keys = _have_keys(gates)
     # Readings begin with the first that passed: nothing was measured before it.
     for gate in dropwhile(_has_failed, gates):
         for check in gate.checks:
             # What a disk does on burst credit is its credit, not the disk.
-            if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
-                readings = by_limit.setdefault((check.disk, check.limit), [])
-                readings.append(_GateReading(gate.taken_s, check))
-    yield from by_limit.values()
+            if check.quantity not in _ALLOWED_PCT or check.verdict == "bursting":
+                continue
+            disk = check.disk
+            if have_keys:
+                disk = check.disk_key
+            readings = by_quantity.setdefault((disk, check.quantity), [])
+            readings.append(_GateReading(gate.taken_s, check))
+    yield from by_quantity.values()
+
+
+def _have_keys(gates: Sequence[Gate]) -> bool:
+    """Whether each check has the key of its disk. Gates of earlier releases have its title
+    alone."""
+    for gate in gates:
+        for check in gate.checks:
+            if not check.disk_key:
+                return False
+    return True
 
 
 def _has_failed(gate: Gate) -> bool:
@@ -129,7 +149,7 @@ def _has_failed(gate: Gate) -> bool:
 
 def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
     first, _ = sorted((low, high), key=_by_time)
-    most_pct = _ALLOWED_PCT[first.check.quantity or ""]
+    most_pct = _ALLOWED_PCT[first.check.quantity]
     # A change in % needs a first reading above zero.
     if first.measured <= 0:
         return False

@@ -43,10 +43,10 @@ def not_counted(run: RunData, _: Totals) -> Doubts:
 def _log_unlike_declared(run: RunData) -> Doubts:
     """Disks of the WAL of a cluster that others run, held against what its profile declares."""
     tier = run.record.profile.tier
-    if tier.disk.kind == "storage-class" and tier.wal is not None:
+    if tier.disk.is_rented_for_each_run and tier.wal is not None:
         yield from _volumes_of_logs_not_found(run)
     # Of tiers of other kinds the flow itself makes or refuses them.
-    if tier.disk.kind != "existing":
+    if not tier.disk.is_of_others:
         return
     without: list[str] = []
     log_disks: list[str] = []

@@ -18,7 +18,7 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files
-from orchestrator.tier import Emulated, Tier
+from orchestrator.tier import Tier
 from orchestrator.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | 
     tier, bought_bytes = named_tiers.tier(
         app.root, name, changes, profiles.ANY_SCALE, app.disk_kinds()
     )
-    if not isinstance(tier.disk, Emulated):
+    if not tier.disk.holds_limits:
         raise UsageError(
             f"{name} has `enforcement: {tier.disk.enforcement}`, but `disk up` "
             "can only make emulated disks",

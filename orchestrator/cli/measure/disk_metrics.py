@@ -25,7 +25,6 @@ from orchestrator.histories import limit_samples
 from orchestrator.histories.files.texts import Remark
 from orchestrator.model import Record
 from orchestrator.system import disk_metric_files, store
-from orchestrator.tier import Emulated
 from orchestrator.tier.slow_disk import LOG_OF_NODE
 
 _ASK = "ask for the metrics of limits too (docs/SOURCES.md)"
@@ -61,7 +60,7 @@ def _on_disks_of_providers(campaign: Path) -> list[Record]:
     """Its runs. UsageError if all are on emulated disks: what is below these is not the tier's."""
     records: list[Record] = []
     for run in store.load(campaign, tables=False).runs:
-        if not isinstance(run.record.profile.tier.disk, Emulated):
+        if not run.record.profile.tier.disk.holds_limits:
             records.append(run.record)
     if not records:
         raise UsageError(

@@ -196,7 +196,6 @@ def _profile(
     machine, as those shipped are. UsageError with every mistake."""
     from orchestrator.keys.tier_keys import NUMBER
     from orchestrator.planning import named_tiers, profiles, project_files
-    from orchestrator.tier import Emulated
 
     _check_one_disk(wanted)
     clusters = project_files.clusters(app.root)
@@ -220,7 +219,7 @@ def _profile(
         name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
     )
     # Only such a profile runs on the machines of the shipped ones, and can be compared with them.
-    is_emulated_here = isinstance(profile.tier.disk, Emulated) and not engines
+    is_emulated_here = profile.tier.disk.holds_limits and not engines
     return text, is_emulated_here
 
 

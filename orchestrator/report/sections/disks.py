@@ -29,7 +29,6 @@ from orchestrator.tier import (
     DiskKind,
     Latencies,
     Origin,
-    OthersDisks,
     Tier,
 )
 
@@ -119,7 +118,7 @@ def _burst(tier: Tier) -> str:
     if burst is not None:
         return _burst_in_words(burst)
     # Whether disks of others burst is theirs to know.
-    if isinstance(tier.disk, OthersDisks):
+    if tier.disk.is_of_others:
         return "not modelled"
     return "none"
 

@@ -79,6 +79,21 @@ def test_drift_beyond_what_a_gate_allows(gates: Sequence[Gate], drifts: int) -> 
     ] * drifts
 
 
+def test_drift_is_seen_where_a_later_gate_has_other_titles() -> None:
+    """A campaign may be resumed with a release that names disks and checks otherwise."""
+    titles = ("node-1 (/mnt/b)", "node-1's disk /mnt/b")
+    gates: list[Gate] = []
+    for title, taken in zip(titles, (gate(-20, 5_000), gate(400, 4_700)), strict=True):
+        checks = [
+            replace(
+                check, disk=title, disk_key="/mnt/b", limit=f"{check.limit} of {title}"
+            )
+            for check in taken.checks
+        ]
+        gates.append(replace(taken, checks=tuple(checks)))
+    assert [doubt.kind for doubt in found(gated_campaign(*gates))] == ["gate drift"]
+
+
 def test_drift_names_disk_quantity_figures_and_times() -> None:
     (doubt,) = found(gated_campaign(gate(-20, 5_000), gate(400, 4_500)))
     assert doubt.text.startswith(

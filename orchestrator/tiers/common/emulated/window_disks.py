@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Node, Volume
 from orchestrator.powers import World
-from orchestrator.tier import Emulated, Tier
+from orchestrator.tier import Tier
 from orchestrator.tiers.common.emulated import (
     host_load,
     log_disks,
@@ -43,7 +43,7 @@ def _credit_pct(tier: Tier) -> float | None:
     """
     burst = tier.limits.burst
     # A bucket that starts empty is kept empty by the server, which then knows no burst to set.
-    if not isinstance(tier.disk, Emulated) or not burst or burst.start_pct <= 0:
+    if not tier.disk.holds_limits or not burst or burst.start_pct <= 0:
         return None
     return burst.start_pct
 

@@ -19,7 +19,7 @@ from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, Machine, World
 from orchestrator.system import http_client
-from orchestrator.tier import RealDisks, Tier
+from orchestrator.tier import Tier
 from orchestrator.tiers.common.real.node_places import DiskPath
 
 Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
@@ -126,9 +126,7 @@ def about(
     tier: Tier, disks_at: DisksAt, machine: Machine, asking: Ask = ask
 ) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
-    cloud = None
-    if isinstance(tier.disk, RealDisks):
-        cloud = tier.disk.cloud
+    cloud = tier.disk.cloud
     if cloud is None:
         return MetadataAnswer()
     try:
