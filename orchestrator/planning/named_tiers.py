@@ -14,6 +14,7 @@ from orchestrator.planning import profiles as profile_files
 from orchestrator.planning import project_files, virtual_machines
 from orchestrator.planning.named_files import find, names
 from orchestrator.tier import LOG_DISK_SIGN, Tier
+from orchestrator.tier_catalog import Catalog
 
 
 def tier(
@@ -23,12 +24,13 @@ def tier(
     scale: str,
     mechanisms: schema.Kinds = schema.KINDS,
     vm: str | None = None,
+    rows: Catalog | None = None,
 ) -> tuple[Tier, int | None]:
     """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the
     `vm`, and the bytes that such a disk has (None: unknown).
 
-    `changes`: `key=value` of the profile's `tier`, with values as in a file. UsageError
-    with every mistake.
+    `changes`: `key=value` of the profile's `tier`, with values as in a file. `rows`: the catalog of
+    `root`, if it was read before. UsageError with every mistake.
     """
     changed = _read_changes(changes)
     is_file = name.endswith((".yaml", ".yml"))
@@ -39,7 +41,8 @@ def tier(
             root, [name], [], scale, mechanisms, tier_changes=changed
         )
         return profiles[0].tier, None
-    rows = project_files.catalog(root)
+    if rows is None:
+        rows = project_files.catalog(root)
     row = profile_files.read_row(name, changed, rows, mechanisms)
     return virtual_machines.on_vm(row, vm, rows), row.size_bytes
 
@@ -54,33 +57,37 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
     return yaml_text.parse("options", "\n".join(lines))
 
 
-def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
+def bought(
+    root: Path, text: str, vm: str | None = None, rows: Catalog | None = None
+) -> tuple[Tier, int | None]:
     """The tier of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and its disks'
     bytes.
 
     `azure/P15+wal=azure/P4` has a second disk on each node for its log alone. The bytes are those
-    of all disks of the data together, None if unknown. UsageError as `tier` raises it.
+    of all disks of the data together, None if unknown. `rows`, and UsageError, as of `tier`.
     """
+    if rows is None:
+        rows = project_files.catalog(root)
     data, plus, log = text.partition(LOG_DISK_SIGN)
     if not data or (plus and not log):
         raise UsageError(
             f"{text!r} names no disk for its data or its log",
             advice=f"for example azure/P15, or azure/P15{LOG_DISK_SIGN}azure/P4",
         )
-    chosen, size_bytes = _bought_row(root, data, vm)
+    chosen, size_bytes = _bought_row(root, data, vm, rows)
     if plus:
-        log_tier, _ = _bought_row(root, log, vm)
-        chosen = profile_files.with_log_beside(
-            chosen, log_tier, f"{text}: wal", project_files.catalog(root)
-        )
+        log_tier, _ = _bought_row(root, log, vm, rows)
+        chosen = profile_files.with_log_beside(chosen, log_tier, f"{text}: wal", rows)
     if size_bytes is None:
         return chosen, None
     return chosen, size_bytes * chosen.count
 
 
-def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None]:
+def _bought_row(
+    root: Path, text: str, vm: str | None, rows: Catalog
+) -> tuple[Tier, int | None]:
     row, changes = row_and_keys(text)
-    return tier(root, row, changes, profile_files.ANY_SCALE, vm=vm)
+    return tier(root, row, changes, profile_files.ANY_SCALE, vm=vm, rows=rows)
 
 
 def row_and_keys(text: str) -> tuple[str, list[str]]:

@@ -5,7 +5,6 @@ A limit is a bucket, and each limit that bursts is two, of its peak and of its b
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,11 +15,11 @@ import numpy as np
 
 from orchestrator.design import node_disks
 from orchestrator.errors import UsageError
+from orchestrator.extensions.predict.draws import Draws
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Gate, Limits, Quantiles, Tier
 
 SLACK_S = 0.02  # a bucket keeps for so long what was not used (docs/research/DISKS.md)
-DRAWS = 2**14
 # A normal distribution's 99th percentile is so many standard deviations above the median.
 _P99_SDS = 2.326
 _TABLE_STEPS = 200
@@ -217,14 +216,14 @@ class Device:
     def __init__(
         self,
         disk: SimulatedDisk,
-        rng: np.random.Generator,
+        draws: Draws,
         caps: DiskCaps,
         machine: DiskCaps | None = None,
     ) -> None:
         self.caps = caps
         self._machine = machine
-        self.reads = _drawn(disk.read, rng)
-        self.writes = _drawn(disk.write, rng)
+        self.reads = draws.latencies(disk.read)
+        self.writes = draws.latencies(disk.write)
         self._times_s = list[float]()
         self._sizes = list[float]()
 
@@ -255,15 +254,6 @@ def _peak_and_base(rate: CapRate, lapse: float) -> list[RateBucket]:
     saved_s = rate.credit_s / lapse
     base = RateBucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
     return [peak, base]
-
-
-def _drawn(table: Quantiles, rng: np.random.Generator) -> Iterator[float]:
-    shares, times_s = np.array(table).T
-    return forever(np.interp(rng.random(DRAWS), shares, times_s))
-
-
-def forever(values: np.ndarray) -> Iterator[float]:
-    return itertools.cycle(values.tolist())
 
 
 # ------------------------------------------------------------------ the disk of a tier

@@ -172,7 +172,9 @@ class Offers:
     def _bought(self, place: DiskOnMachine) -> Tier:
         """The tier of a row on that machine. UsageError if it is not sold so."""
         if place not in self._tiers:
-            tier, _ = named_tiers.bought(self._root, place.disk, place.machine)
+            tier, _ = named_tiers.bought(
+                self._root, place.disk, place.machine, self._catalog
+            )
             self._tiers[place] = replace(tier, name=place.disk)
         return self._tiers[place]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from orchestrator.extensions.predict.courses import Course, Simulated
 from orchestrator.extensions.predict.disks import SimulatedDisk
 from orchestrator.extensions.predict.simulated_system import (
@@ -77,8 +75,7 @@ class Simulations:
         for course in courses:
             if course.is_the_same_on(disk):
                 return course.on(disk)
-        rng = np.random.default_rng(seed)
-        courses.append(Simulation(system, disk, rng, end_s).course())
+        courses.append(Simulation(system, disk, seed, end_s).course())
         self._forget()
         return courses[-1].on(disk)
 

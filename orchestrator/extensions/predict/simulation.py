@@ -19,13 +19,12 @@ import numpy as np
 
 from orchestrator.extensions.predict.courses import AskedOfDisks, Course, held_back
 from orchestrator.extensions.predict.disks import (
-    DRAWS,
     Device,
     DiskCaps,
     RateBucket,
     SimulatedDisk,
-    forever,
 )
+from orchestrator.extensions.predict.draws import Draws
 from orchestrator.extensions.predict.simulated_system import (
     SLICES,
     Stage,
@@ -51,7 +50,7 @@ class Simulation:
         self,
         system: System,
         disk: SimulatedDisk,
-        rng: np.random.Generator,
+        seed: int,
         end_s: float,
     ) -> None:
         self._system = system
@@ -59,13 +58,14 @@ class Simulation:
         self._end_s = end_s
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         # What is asked for. Draws stay in this order, so that a seed means the same.
+        draws = Draws(seed)
         machines = _machines(system, disk, self._lapse)
-        self._disks = _devices(disk, machines, rng, self._lapse)
+        self._disks = _devices(disk, machines, draws, self._lapse)
         self._logs = self._disks
         if disk.log is not None:
-            self._logs = _devices(disk.log, machines, rng, self._lapse)
-        self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
-        self._pauses = forever(rng.exponential(1, DRAWS))
+            self._logs = _devices(disk.log, machines, draws, self._lapse)
+        self._pieces = draws.pauses(1 / SLICES)
+        self._pauses = draws.pauses(1.0)
         self._nodes = _cores(system)
         self._client = RateBucket("client_bound", system.client_cpus)
         self._machine = RateBucket("machine_bound", system.machine_cpus)
@@ -311,11 +311,11 @@ def _machines(
 def _devices(
     disk: SimulatedDisk,
     machines: Sequence[DiskCaps | None],
-    rng: np.random.Generator,
+    draws: Draws,
     lapse: float,
 ) -> list[Device]:
     """One such disk on each of these machines."""
-    return [Device(disk, rng, DiskCaps(disk, lapse), machine) for machine in machines]
+    return [Device(disk, draws, DiskCaps(disk, lapse), machine) for machine in machines]
 
 
 def _cores(system: System) -> list[RateBucket]:

@@ -3,21 +3,35 @@ same."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import pytest
 
 from orchestrator.extensions.predict import demands, prediction
+from orchestrator.extensions.predict.courses import Simulated
+from orchestrator.extensions.predict.disks import SimulatedDisk
 from orchestrator.extensions.predict.sharing import Simulations
+from orchestrator.extensions.predict.simulated_system import System
 
-# Half of those for users: what is near a border stands on the same side of it.
-_EVENTS = 20_000
-# As `sharing.simulate`, one for all tests of a process.
-_simulate = lru_cache(maxsize=1024)(Simulations(_EVENTS).simulate)
+# A sixth of those for users: enough transactions for a p99.
+_EVENTS = 7_000
+
+
+@lru_cache
+def _simulations(events: int) -> Callable[[System, SimulatedDisk, int], Simulated]:
+    """As `sharing.simulate`, one for all tests of a process."""
+    return lru_cache(maxsize=1024)(Simulations(events).simulate)
+
+
+@pytest.fixture
+def simulated_events() -> int:
+    """Half of those for users where a disk is near a border: it stays on the same side of it."""
+    return _EVENTS
 
 
 @pytest.fixture(autouse=True)
-def short_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_simulations(simulated_events: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of the simulation itself call `simulate` themselves, which is as long as for users."""
     for module in (demands, prediction):
-        monkeypatch.setattr(module, "simulate", _simulate)
+        monkeypatch.setattr(module, "simulate", _simulations(simulated_events))

@@ -468,6 +468,7 @@ def advise(slo: str, *words: str | Path) -> int:
     return predict(RUN, *tiers, "--slo", slo, *words, command="advise")
 
 
+@pytest.mark.parametrize("simulated_events", [20_000])
 def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_below(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
