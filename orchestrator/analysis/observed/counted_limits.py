@@ -27,6 +27,7 @@ from orchestrator.analysis.observed.reported_throttle import (
     Limited,
     Owner,
     ReportedThrottle,
+    Shares,
 )
 from orchestrator.analysis.observed.share_bounds import SLACK, OnDisk
 from orchestrator.analysis.telemetry.use.disk_seconds import AT_CAP
@@ -173,14 +174,17 @@ def _share_over(
     over_s = 0.0
     known_s = 0.0
     for demand in demands:
-        share = np.zeros(len(demand.step_s))
-        is_known = np.zeros(len(demand.step_s), dtype=bool)
+        of_limits: list[Shares] = []
         for throttle in demand.reported:
             if throttle.owner in owners and throttle.is_counted == is_counted:
-                is_known |= ~np.isnan(throttle.share)
-                # Two limits may be exceeded in unlike seconds of an interval.
-                share += np.nan_to_num(throttle.share)
-        over_s += float((np.minimum(1.0, share) * demand.step_s).sum())
+                of_limits.append(throttle.share)
+        if not of_limits:
+            continue
+        # Two limits may be exceeded in unlike seconds of an interval.
+        share = np.minimum(1.0, np.nansum(of_limits, axis=0))
+        # One that is not known may have been exceeded, unless others were all of the time.
+        is_known = ~np.isnan(of_limits).any(axis=0) | (share >= 1.0)
+        over_s += float((share * demand.step_s)[is_known].sum())
         known_s += float(demand.step_s[is_known].sum())
     if not known_s:
         return None

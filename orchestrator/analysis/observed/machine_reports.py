@@ -49,10 +49,37 @@ def apart(tables: Sequence[pd.DataFrame]) -> DisksAndReports:
             disks.append(table)
     if not reports:
         return DisksAndReports(disks, pd.DataFrame(columns=[*_PLACE, *_REPORTS]))
-    of_machines = pd.concat(reports).reindex(columns=[*_PLACE, *_REPORTS])
-    # A machine has two limits of each kind, with host caching and without.
-    of_machines = of_machines.groupby(_PLACE, as_index=False).max()
+    limits: dict[str, pd.Series[float]] = {}
+    for name in _REPORTS:
+        limits[name] = reached(_of_limit(reports, name), _PLACE)
+    of_machines = pd.DataFrame(limits).reset_index()
     return DisksAndReports(disks, of_machines.sort_values("begin_s"))
+
+
+def reached(reports: pd.DataFrame, place: Sequence[str]) -> pd.Series[float]:
+    """For which share of an interval a limit of a machine was reached. `reports`: `value` and the
+    columns of `place`, by which the result is indexed.
+
+    A machine has two limits of each kind, with host caching and without. One that is not known may
+    have been reached, unless the other one was all of the time.
+    """
+    keys = [reports[column] for column in place]
+    most = reports.groupby(list(place))["value"].max()
+    is_unknown = reports["value"].isna().groupby(keys).any()
+    return most.where(~is_unknown | (most >= 1.0))
+
+
+def _of_limit(reports: Sequence[pd.DataFrame], name: str) -> pd.DataFrame:
+    """The rows that are of one limit, with its `value`; NaN where a source of it has none."""
+    rows = [pd.DataFrame(columns=[*_PLACE, "value"])]
+    for table in reports:
+        if name not in table:
+            continue
+        # A source that has the limit of another machine alone was not asked for this one's.
+        nodes = table["node"][table[name].notna()].unique()
+        of_limit = table[table["node"].isin(nodes)]
+        rows.append(of_limit[_PLACE].assign(value=of_limit[name]))
+    return pd.concat(rows[1:] or rows)
 
 
 def without_disks(

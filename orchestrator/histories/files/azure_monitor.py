@@ -93,6 +93,8 @@ def _points(metric: Any, step_s: float) -> Iterator[MetricPoint]:
         return
     for series in metric["timeseries"]:
         _check_aggregation(name, series["data"])
+        if not _has_values(series["data"]):
+            continue  # a machine without cached disks has none of them
         place = _place(disk, metric["id"], series.get("metadatavalues") or ())
         for point in series["data"]:
             value = point.get("average")
@@ -101,6 +103,13 @@ def _points(metric: Any, step_s: float) -> Iterator[MetricPoint]:
             yield MetricPoint(
                 place.node, place.device, point["timeStamp"], quantity, value
             )
+
+
+def _has_values(data: Sequence[Mapping[str, Any]]) -> bool:
+    averages: set[float | None] = set()
+    for point in data:
+        averages.add(point.get("average"))
+    return bool(averages - {None})
 
 
 def _share_at_limit(name: str, percentage: Any, step_s: float) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
-from orchestrator.analysis.observed.machine_reports import MACHINE
+from orchestrator.analysis.observed.machine_reports import MACHINE, reached
 from orchestrator.analysis.observed.reported_throttle import SHARES
 from orchestrator.histories.files.texts import FormError
 from orchestrator.histories.files.times import unix_s
@@ -53,8 +53,10 @@ def intervals(
 
     FormError if there is none, or a disk lacks a metric or has two values of it at one time."""
     table = pd.DataFrame(points, columns=[*_PLACE, "quantity", "value"])
-    table = table.astype({"value": float}).dropna()
-    if table.empty:
+    table = table.astype({"value": float})
+    # Of a machine's limit it counts that it is not known: the other one does not stand for both.
+    table = table[table["value"].notna() | (table["device"] == MACHINE)]
+    if table["value"].isna().all():
         raise _nothing_read()
     table["begin_s"] = unix_s(table["begin_s"])
     table["step_s"] = step_s or _periods_s(table)
@@ -62,7 +64,7 @@ def intervals(
         raise _nothing_read()
     _check_all_metrics(table)
     _check_one_series(table)
-    wide = table.pivot_table("value", [*_PLACE, "step_s"], "quantity", aggfunc="max")
+    wide = reached(table, [*_PLACE, "step_s", "quantity"]).unstack("quantity")
     wide = wide.reset_index()
     for quantity in QUANTITIES:
         if quantity not in wide:

@@ -146,6 +146,18 @@ def test_a_machines_share_is_of_the_time_that_was_reported() -> None:
     assert observed(demand).machine_share == 1.0
 
 
+def test_a_limit_that_is_not_known_is_not_taken_for_one_that_was_not_reached() -> None:
+    """A tenth of the time is known of IOPS, and all of it of bandwidth, which is free."""
+    share = np.full(len(MINUTES.begin_s), np.nan)
+    share[:36] = 1.0
+    throttles = (
+        ReportedThrottle("ios", share, "machine"),
+        ReportedThrottle("bytes", np.zeros_like(share), "machine"),
+    )
+    demand = replace(MINUTES, reported=throttles)
+    assert observed(demand).machine_share == 1.0
+
+
 def test_what_it_did_at_the_reported_limit_is_not_called_that_limit() -> None:
     """It did more in minutes without a report: a limit that was raised, or bursts of a minute."""
     demand = telling(MINUTES, 36)

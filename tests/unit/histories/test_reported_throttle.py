@@ -164,6 +164,73 @@ def test_what_azure_reports_of_a_machine_stands_beside_its_disks(
         assert told == {"ios": [1, 1], "bytes": [0, 0]}
 
 
+UNCACHED = "VM Uncached IOPS Consumed Percentage"
+CACHED = "VM Cached IOPS Consumed Percentage"
+Percents = Sequence[float | None]
+
+
+def of_machine(folder: Path, metrics: Mapping[str, Percents]) -> pd.DataFrame:
+    """Percentages of a machine of the fixture, a minute each."""
+    content = json.loads((FIXTURES / "azure_monitor.json").read_text())
+    like = content["value"][0]
+    times = [point["timeStamp"] for point in like["timeseries"][0]["data"]]
+    told = []
+    for name, percents in metrics.items():
+        data = []
+        for time, percent in zip(times, percents, strict=True):
+            data.append({"timeStamp": time, "average": percent})
+        series = [{"metadatavalues": [], "data": data}]
+        told.append({**like, "name": {"value": name}, "timeseries": series})
+    file = folder / f"{len(list(folder.iterdir()))}.json"
+    file.write_text(json.dumps({**content, "value": told}))
+    return files.read(file)
+
+
+def shares_of(tables: Sequence[pd.DataFrame]) -> list[float]:
+    """What is known of the machine's limit of IOPS; -1 where nothing is."""
+    reports = apart(tables).reports
+    return list(reports["machine_over_iops_share"].fillna(-1.0))
+
+
+@pytest.mark.parametrize(
+    ("cached", "shares"),
+    [
+        ((None, 50.0, 99.5), [-1.0, 0.0, 1.0]),
+        # Burst credit of the cached limit: whether that of the burst was reached is not told.
+        ((700.0, 700.0, 0.0), [-1.0, -1.0, 0.0]),
+        # No value at all: it has no cached disk, or was not asked.
+        ((None, None, None), [0.0, 0.0, 0.0]),
+    ],
+)
+def test_one_of_two_limits_that_is_not_known_may_have_been_reached(
+    tmp_path: Path, cached: Percents, shares: Sequence[float]
+) -> None:
+    uncached = (0.0, 0.0, 3.0)
+    together = of_machine(tmp_path, {UNCACHED: uncached, CACHED: cached})
+    assert shares_of([together]) == shares
+    in_two_files = [of_machine(tmp_path, {UNCACHED: uncached})]
+    if any(cached):
+        in_two_files.append(of_machine(tmp_path, {CACHED: cached}))
+    assert shares_of(in_two_files) == shares
+
+
+def test_a_limit_that_was_reached_is_so_whatever_the_other_did(tmp_path: Path) -> None:
+    table = of_machine(
+        tmp_path, {UNCACHED: (99.7, 100.0, 0.0), CACHED: (None, 700.0, 0.0)}
+    )
+    assert shares_of([table]) == [1.0, 1.0, 0.0]
+
+
+def test_a_file_of_another_machine_leaves_nothing_unknown(tmp_path: Path) -> None:
+    """It has a column of that limit, and was not asked for this machine's."""
+    first = of_machine(tmp_path, {UNCACHED: (0.0, 0.0, 0.0)})
+    bandwidth = of_machine(
+        tmp_path, {"VM Uncached Bandwidth Consumed Percentage": (0.0, 0.0, 0.0)}
+    )
+    other = first.assign(node="another")
+    assert -1.0 not in shares_of([first, pd.concat([bandwidth, other])])
+
+
 def reported(begins_s: Sequence[float], step_s: float, share: float) -> pd.DataFrame:
     """What a provider reports of the machine db-1."""
     begin_s = np.array(begins_s)
