@@ -13,7 +13,8 @@ from orchestrator.keys import schema, yaml_text
 from orchestrator.planning import profiles as profile_files
 from orchestrator.planning import project_files, virtual_machines
 from orchestrator.planning.named_files import find, names
-from orchestrator.tier import LOG_DISK_SIGN, Tier
+from orchestrator.tier import Tier, disk_names
+from orchestrator.tier.disk_names import DiskName
 from orchestrator.tier_catalog import Catalog
 
 
@@ -68,15 +69,16 @@ def bought(
     """
     if rows is None:
         rows = project_files.catalog(root)
-    data, plus, log = text.partition(LOG_DISK_SIGN)
-    if not data or (plus and not log):
+    disk = disk_names.read(text)
+    if not disk.row or (disk.log is not None and not disk.log.row):
+        layout = disk_names.with_log("azure/P15", "azure/P4")
         raise UsageError(
             f"{text!r} names no disk for its data or its log",
-            advice=f"for example azure/P15, or azure/P15{LOG_DISK_SIGN}azure/P4",
+            advice=f"for example azure/P15, or {layout}",
         )
-    chosen, size_bytes = _bought_row(root, data, vm, rows)
-    if plus:
-        log_tier, _ = _bought_row(root, log, vm, rows)
+    chosen, size_bytes = _bought_row(root, disk, vm, rows)
+    if disk.log is not None:
+        log_tier, _ = _bought_row(root, disk.log, vm, rows)
         chosen = profile_files.with_log_beside(chosen, log_tier, f"{text}: wal", rows)
     if size_bytes is None:
         return chosen, None
@@ -84,34 +86,27 @@ def bought(
 
 
 def _bought_row(
-    root: Path, text: str, vm: str | None, rows: Catalog
+    root: Path, disk: DiskName, vm: str | None, rows: Catalog
 ) -> tuple[Tier, int | None]:
-    row, changes = row_and_keys(text)
-    return tier(root, row, changes, profile_files.ANY_SCALE, vm=vm, rows=rows)
-
-
-def row_and_keys(text: str) -> tuple[str, list[str]]:
-    """`azure/premium-v2:size=64GiB,iops=3000` → the row, and `key=value` of each key."""
-    row, _, keys = text.partition(":")
-    return row, [key for key in keys.split(",") if key]
+    every_scale = profile_files.ANY_SCALE
+    return tier(root, disk.row, disk.keys, every_scale, vm=vm, rows=rows)
 
 
 def row_and_changes(text: str) -> tuple[str, list[str]]:
-    """The same with a second disk for the log: `azure/P15+wal=azure/P4` → the row, and the key
+    """The row of a disk, and `key=value` of each key. `azure/P15+wal=azure/P4` has the key
     `wal=azure/P4`, as a profile has it."""
-    data, _, log = text.partition(LOG_DISK_SIGN)
-    row, changes = row_and_keys(data)
-    if log:
-        changes.append(_log_key(log))
-    return row, changes
+    disk = disk_names.read(text)
+    changes = list(disk.keys)
+    if disk.log is not None and disk.log.row:
+        changes.append(_log_key(disk.log))
+    return disk.row, changes
 
 
-def _log_key(text: str) -> str:
+def _log_key(log: DiskName) -> str:
     """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
-    row, keys = row_and_keys(text)
-    if not keys:
-        return f"wal={row}"
-    pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
+    if not log.keys:
+        return f"wal={log.row}"
+    pairs = [f"type: {log.row}", *(key.replace("=", ": ", 1) for key in log.keys)]
     return f"wal={{{', '.join(pairs)}}}"
 
 

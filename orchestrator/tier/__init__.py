@@ -305,8 +305,6 @@ def _fields(record: Any) -> dict[str, Any]:
 LOG_DISK = "the WAL's disk"
 # The same of a check of both at once.
 BOTH_DISKS = "the data's and the WAL's disk at once"
-# The sign in a layout's name between the row of the data's disk and that of the log's.
-LOG_DISK_SIGN = "+wal="
 
 
 @dataclass(frozen=True)

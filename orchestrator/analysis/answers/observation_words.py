@@ -1,13 +1,14 @@
 """Disks, shares of the time and caps in words, as an observation writes them. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from orchestrator import units
 from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.tier import LOG_DISK_SIGN
+from orchestrator.tier import disk_names
+from orchestrator.tier.disk_names import DiskName
 
 UNKNOWN = "–"
 
@@ -18,43 +19,44 @@ _GLUED = re.compile(r"^([0-9.]+)([A-Za-z])")
 def specified(disk: str) -> str:
     """`aws/gp3 (2 × 250 GiB, 3,000 IOPS, 125 MiB/s)`. `disk`: as the catalog or
     `disk_in_words` has it. A layout with a second disk: `azure/P15, log on azure/P4`."""
-    data, _, log = disk.partition(LOG_DISK_SIGN)
-    if log:
-        return f"{specified(data)}, log on {specified(log)}"
-    row, _, _ = disk.partition(":")
-    shape = _shape(disk)
+    name = disk_names.read(disk)
+    if name.log is not None:
+        return f"{_with_shape(name)}, log on {_with_shape(name.log)}"
+    return _with_shape(name)
+
+
+def _with_shape(name: DiskName) -> str:
+    shape = _shape(name)
     if not shape:
-        return row
-    return f"{row} ({shape})"
+        return name.row
+    return f"{name.row} ({shape})"
 
 
 def row_in_words(disk: str) -> str:
     """`aws/gp3`, or `azure/P15, log on azure/P4`: what a headline has room for."""
-    data, _, log = disk.partition(LOG_DISK_SIGN)
-    row, _, _ = data.partition(":")
-    if log:
-        return f"{row}, log on {row_in_words(log)}"
-    return row
+    name = disk_names.read(disk)
+    if name.log is not None:
+        return f"{name.row}, log on {name.log.row}"
+    return name.row
 
 
 def shapes_in_words(disks: Sequence[str]) -> str:
     """Chosen sizes and limits of disks whose catalog rows leave them open, each once: `250 GiB,
     3,000 IOPS` of one; of several, or of a layout with a log's disk, behind their names."""
-    if len(disks) == 1 and LOG_DISK_SIGN not in disks[0]:
-        return _shape(disks[0])
+    if len(disks) == 1:
+        name = disk_names.read(disks[0])
+        if name.log is None:
+            return _shape(name)
     texts: dict[str, None] = {}
     for disk in disks:
-        if ":" in disk:
+        if not disk_names.read(disk).leaves_nothing_open:
             texts[specified(disk)] = None
     return units.listed([*texts])
 
 
-def _shape(disk: str) -> str:
+def _shape(name: DiskName) -> str:
     """`2 × 250 GiB, 3,000 IOPS, 125 MiB/s`; empty for a row that leaves nothing open."""
-    _, _, written = disk.partition(":")
-    if not written:
-        return ""
-    values = _parameters(written)
+    values = _parameters(name.keys)
     size = values.pop("size", "")
     count = values.pop("count", "1")
     if count != "1":
@@ -68,11 +70,11 @@ def _shape(disk: str) -> str:
     return ", ".join(text for text in texts if text)
 
 
-def _parameters(written: str) -> dict[str, str]:
-    """`size=250GiB,count=2` → size `250 GiB`, count `2`."""
+def _parameters(parameters: Iterable[str]) -> dict[str, str]:
+    """`size=250GiB`, `count=2` → size `250 GiB`, count `2`."""
     values: dict[str, str] = {}
-    for parameter in written.split(","):
-        key, _, value = parameter.strip().partition("=")
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
         values[key] = _GLUED.sub(_apart, value)
     return values
 

@@ -29,7 +29,7 @@ from orchestrator.analysis.results import Results, finished
 from orchestrator.extensions.predict.nearest import Nearest, nearest
 from orchestrator.metrics import value_in_words
 from orchestrator.model import Run
-from orchestrator.tier import LOG_DISK_SIGN
+from orchestrator.tier import disk_names
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)
@@ -266,8 +266,10 @@ def doubts_in_words(predictions: Sequence[Prediction]) -> Iterator[str]:
     doubts = doubts_of(predictions)
     if doubts:
         yield f"What limits these predictions: {', '.join(doubts)}."
-    if any(LOG_DISK_SIGN in prediction.tier for prediction in predictions):
-        yield LOGS_DID_BETTER
+    for prediction in predictions:
+        if disk_names.read(prediction.tier).log is not None:
+            yield LOGS_DID_BETTER
+            return
 
 
 def doubts_of(predictions: Sequence[Prediction]) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ one for its log, made by a driver."""
 from orchestrator.analysis.results import RunData
 from orchestrator.errors import UsageError
 from orchestrator.planning import named_tiers
-from orchestrator.tier import LOG_DISK_SIGN
+from orchestrator.tier import disk_names
+from orchestrator.tier.disk_names import DiskName
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tier_catalog.catalog import Catalog
 
@@ -31,20 +32,19 @@ def require(catalog: Catalog, row: str) -> None:
 
 def _obstacle(catalog: Catalog, row: str) -> str:
     """Why no class gives them; empty if one does."""
-    data, _, log = row.partition(LOG_DISK_SIGN)
-    obstacle = _obstacle_of_one(catalog, data)
-    if log and not obstacle:
-        return _obstacle_of_one(catalog, log)
+    disk = disk_names.read(row)
+    obstacle = _obstacle_of_one(catalog, disk)
+    if disk.log is not None and not obstacle:
+        return _obstacle_of_one(catalog, disk.log)
     return obstacle
 
 
-def _obstacle_of_one(catalog: Catalog, row: str) -> str:
+def _obstacle_of_one(catalog: Catalog, disk: DiskName) -> str:
     """The same of the disk of the data, or of that of the log."""
-    name, changes = named_tiers.row_and_keys(row)
-    keys = named_tiers.keys_and_values(changes)
+    keys = named_tiers.keys_and_values(disk.keys)
     if keys.get("count", "1") != "1":
         return "the data of a node are on one volume of a StorageClass, so nothing is striped"
-    full_name, kind, _ = catalog.find(name)
+    full_name, kind, _ = catalog.find(disk.row)
     if not storage_classes.is_made(full_name, kind):
         return f"no Kubernetes driver makes volumes of {full_name}"
     return ""

@@ -21,7 +21,7 @@ from orchestrator.extensions.predict.rows import (
     may_stand_beside,
     undominated,
 )
-from orchestrator.tier import LOG_DISK_SIGN, Latencies, Limits, Tier
+from orchestrator.tier import Latencies, Limits, Tier, disk_names
 
 LIKELY = CHANCES[0]
 POSSIBLE = CHANCES[-1]
@@ -145,7 +145,7 @@ def _price_of_both(row: Row, log_row: Row) -> float:
 
 
 def _with_log(row: Row, log_row: Row) -> Tier:
-    name = f"{row.name}{LOG_DISK_SIGN}{log_row.name}"
+    name = disk_names.with_log(row.name, log_row.name)
     return replace(row.tier, name=name, wal=log_row.tier)
 
 

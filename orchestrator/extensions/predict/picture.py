@@ -22,6 +22,7 @@ from orchestrator.report.sections.tier_rows import (
     axis_end,
     on_axis,
 )
+from orchestrator.tier import disk_names
 
 
 def picture(
@@ -119,7 +120,7 @@ def _row(
 
 def _label(prediction: Prediction) -> str:
     """`aws/gp3, 20.48 USD`: without its parameters, for which a label has no room."""
-    row, _, _ = prediction.tier.partition(":")
+    row = disk_names.read(prediction.tier).row
     if prediction.monthly_cost is None:
         return row
     return f"{row}, {_price(prediction)}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from orchestrator.tier import Limits, Price, Tier
+from orchestrator.tier import Limits, Price, Tier, disk_names
 
 
 class DiskOnMachine(NamedTuple):
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def provider(self) -> str:
-        return self.name.partition("/")[0]
+        return disk_names.read(self.name).provider
 
     @property
     def latency_s(self) -> float | None:

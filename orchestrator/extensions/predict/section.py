@@ -22,6 +22,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.tier import disk_names
 
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 _MEASURED_TOO = "measured too"
@@ -168,5 +169,4 @@ def _kind(prediction: Prediction) -> str:
     """What decides its colour: the provider, or that it was measured."""
     if prediction.measured:
         return _MEASURED_TOO
-    provider, _, _ = prediction.tier.partition("/")
-    return provider
+    return disk_names.read(prediction.tier).provider
