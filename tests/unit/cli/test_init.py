@@ -405,6 +405,23 @@ def test_machines_are_those_of_the_nodes_and_of_the_client(root: Path) -> None:
     assert placing.client_machine == "ssh://me@vm4"
 
 
+def test_of_several_machines_the_comments_are_true_too(root: Path) -> None:
+    """Three machines have a disk each, and none is the disk of all nodes."""
+    words = ("--tier", "azure/P15", "--path", "/mnt/p15")
+    tierbench_init(root, "ours", *words, *MACHINES)
+    ours = (root / "profiles" / "ours.yaml").read_text()
+    assert "  # The same path on each machine.\n  path: /mnt/p15\n" in ours
+    tierbench_init(root, "one", *words)
+    one = (root / "profiles" / "one.yaml").read_text()
+    assert "  # One disk for all nodes." in one
+    # Who gave no machine for the load is told where it runs.
+    tierbench_init(root, "alone", *words, *MACHINES[:2])
+    alone = (root / "profiles" / "alone.yaml").read_text()
+    assert "# The load runs on the engine of this environment." in alone
+    assert "# client_machine: ssh://USER@HOST\n" in alone
+    assert "The load runs" not in ours
+
+
 def test_a_class_is_one_of_kubernetes(root: Path) -> None:
     tierbench_init(root, "mine", "--storage-class", "gp3")
     assert read(root, "mine").platform == "kubernetes"
