@@ -26,14 +26,14 @@ class DiskAccount:
 
 
 def parsed(text: str) -> DiskAccount:
-    """The account in a file's text. ValueError if it was read while it was written."""
+    """The account in a file's text. OSError if it was read while it was written."""
     words = text.split()
     # The number of the entry stands at both ends.
     if len(words) != _NUMBERS or words[0] != words[-1]:
-        raise ValueError(f"this account of a disk is incomplete: {text[:100]!r}")
+        raise OSError(f"this account of a disk is incomplete: {text[:100]!r}")
     _, waited_ns, took_ns, _ = words
     if not (waited_ns.isdecimal() and took_ns.isdecimal()):
-        raise ValueError(f"this account of a disk has no numbers: {text[:100]!r}")
+        raise OSError(f"this account of a disk has no numbers: {text[:100]!r}")
     return DiskAccount(int(waited_ns) * _NANOSECOND, int(took_ns) * _NANOSECOND)
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Metric
 
+from orchestrator import units
 from orchestrator.collectors.common import local
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.keys.shipped_yaml import shipped
@@ -78,8 +79,8 @@ def readings(
     wal_device: str | None = None,
     cards: Collection[str] = (),
 ) -> Iterator[local.Reading]:
-    """Metric, unit, value. ValueError if the text is no page of node_exporter, KeyError if it does
-    not have one of the devices (none leave the disk out)."""
+    """Metric, unit, value. OSError if the text is no page of node_exporter, or if it does not have
+    one of the devices (none leave the disk out)."""
     disks = [*devices]
     if wal_device:
         disks.append(wal_device)
@@ -89,7 +90,7 @@ def readings(
             counted.add(metric)
     for device in disks:
         if not counted.disks[device]:
-            raise KeyError(f"node_exporter does not know the device {device!r}")
+            raise counted.unknown_disk(device)
     # A page without the mode has no steal to tell: 0, as a missing counter would be unknown.
     if _BUSY in counted.totals:
         counted.totals.setdefault(_STEAL, 0.0)
@@ -113,6 +114,8 @@ class _CountedPage:
         self._cards = cards
         self.totals: dict[_Ours, float] = {}
         self.disks: dict[str, list[local.Reading]] = {device: [] for device in disks}
+        # All disks of the machine, for whom names one that it has not.
+        self._devices: set[str] = set()
         self.memory: dict[str, float] = {}
 
     def lines_of(self, body: str) -> str:
@@ -125,7 +128,7 @@ class _CountedPage:
             if name and (name[0] in names or name[0].startswith(_MEMORY)):
                 lines.append(line)
         if not lines:
-            raise ValueError("the page has no metric of node_exporter")
+            raise OSError("the page has no metric of node_exporter")
         return "\n".join(lines)
 
     def add(self, metric: Metric) -> None:
@@ -133,14 +136,27 @@ class _CountedPage:
         name = metric.name
         if name == _CPU and metric.labels["mode"] not in _IDLE:
             self._add_up(_counter_of_mode(metric.labels["mode"]), metric.value)
-        elif name in self._of_disk and device in self.disks:
-            ours = _Ours(*self._of_disk[name])
-            self.disks[device].append((ours.name, ours.unit, metric.value))
+        elif name in self._of_disk and device:
+            self._add_of_disk(device, metric)
         elif name in self._of_machine and self._counts(device):
             self._add_up(_Ours(*self._of_machine[name]), metric.value)
         elif name.startswith(_MEMORY):
             field = name.removeprefix(_MEMORY).removesuffix("_bytes")
             self.memory[field] = metric.value
+
+    def unknown_disk(self, device: str) -> OSError:
+        """The error for a disk that is not counted. It names those that are."""
+        what = f"node_exporter counts no disk {device!r}"
+        if not self._devices:
+            return OSError(f"{what}, and no other")
+        others = units.listed(units.first_few(sorted(self._devices)))
+        return OSError(f"{what}, but {others}")
+
+    def _add_of_disk(self, device: str, metric: Metric) -> None:
+        self._devices.add(device)
+        if device in self.disks:
+            ours = _Ours(*self._of_disk[metric.name])
+            self.disks[device].append((ours.name, ours.unit, metric.value))
 
     def _add_up(self, ours: _Ours, value: float) -> None:
         self.totals[ours] = self.totals.get(ours, 0.0) + value

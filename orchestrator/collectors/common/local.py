@@ -62,8 +62,8 @@ def each(
         raise OSError("; ".join(failures))
 
 
-def _no_counter(metric: str, value: float) -> ValueError:
-    return ValueError(f"{metric} is {value:g}, which no counter or gauge can be")
+def _no_counter(metric: str, value: float) -> OSError:
+    return OSError(f"{metric} is {value:g}, which no counter or gauge can be")
 
 
 def _in_words(error: Exception) -> str:

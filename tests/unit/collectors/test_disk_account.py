@@ -94,7 +94,9 @@ def test_one_account_that_is_just_written_leaves_the_others(
     (tmp_path / "first").write_text(WHOLE.replace("7 ", "8 ", 1))
     collector = DiskAccountCollector(lambda _: machine)
     found: set[str] = set()
-    with pytest.raises(OSError, match="account of a disk is incomplete"):
+    with pytest.raises(
+        OSError, match="disk-node-1: this account of a disk is incomplete"
+    ):
         for sample in collector.read(servers, 1.0):
             found.add(sample.node)
     assert found == {"node-2"}

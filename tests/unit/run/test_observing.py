@@ -190,7 +190,8 @@ def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_ove
 ) -> None:
     clock = MadeUpClock(BEGIN_S)
     (miss,) = read(tmp_path, counting, clock, "sdx")
-    assert "does not know the device 'sdx'" in miss and clock.now() == BEGIN_S
+    assert "node_exporter counts no disk 'sdx', but vda" in miss
+    assert "Error" not in miss and clock.now() == BEGIN_S
     assert not observation_files.live(tmp_path)
 
 

@@ -139,7 +139,7 @@ def test_of_an_exporters_page_only_the_lines_that_are_counted_are_parsed() -> No
     others = 'others_metric{no="Prometheus form\n' * 1000
     alone = list(node_exporter.readings(PAGE, ["vda"]))
     assert list(node_exporter.readings(PAGE + others, ["vda"])) == alone
-    with pytest.raises(ValueError, match="no metric of node_exporter"):
+    with pytest.raises(OSError, match="no metric of node_exporter"):
         list(node_exporter.readings(others, ["vda"]))
 
 
