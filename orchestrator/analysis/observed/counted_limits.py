@@ -157,13 +157,21 @@ def _share(demand: Demand, limited: Limited) -> float:
 
 
 def machine_share(demands: Sequence[Demand]) -> float | None:
-    """For which share of the time that is known of all disks their machines' limits held them back,
-    at most: by the disks' count, or by the provider's report of minutes. None if neither is
-    there."""
-    counted = _share_over(demands, ("machine",))
-    if counted is not None:
-        return counted
-    return _share_over(demands, ("machine",), is_counted=False)
+    """For which share of the time that is known of a disk its machine's limits held it back, at
+    most, of the disk that was held back most: by the disk's count, or by the provider's report of
+    minutes. None if neither is there.
+
+    An EBS volume counts for how long it was above what its machine lets through, for itself. Times
+    of several volumes may overlap, so that their sum, of a stripe, is the most.
+    """
+    shares: list[float] = []
+    for demand in demands:
+        share = _share_over([demand], ("machine",))
+        if share is None:
+            share = _share_over([demand], ("machine",), is_counted=False)
+        if share is not None:
+            shares.append(share)
+    return max(shares, default=None)
 
 
 def _share_over(

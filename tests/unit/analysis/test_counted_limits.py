@@ -97,6 +97,16 @@ def test_a_machines_limit_is_measured_and_hides_what_disks_would_be_asked(
     assert words(counting(quiet, machine=0.05))["azure/P50"] == "cannot be told"
 
 
+def test_a_disk_that_its_machine_held_back_is_not_averaged_with_one_it_did_not(
+    quiet: Demand,
+) -> None:
+    """Data and log on one machine: what held the data's volume back is not halved."""
+    data = counting(quiet, machine=0.015)
+    log = replace(counting(quiet), device="sdd")
+    observation = Observed.of([data, log], ONE_PCT, SOURCE)
+    assert observation.machine_share == pytest.approx(0.015)
+
+
 @pytest.mark.parametrize(
     ("iops", "over_share", "what"),
     [
