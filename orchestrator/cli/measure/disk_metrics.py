@@ -4,7 +4,7 @@ The files are kept as they are in the campaign's folder. Beside them lies, for e
 report of the limits of its nodes' disks, as samples; a judgement reads these with the run's own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,8 +23,9 @@ from orchestrator.errors import UsageError
 from orchestrator.histories import files as history_files
 from orchestrator.histories import limit_samples
 from orchestrator.histories.files.texts import Remark
-from orchestrator.model import Record
+from orchestrator.model import Node, Record
 from orchestrator.system import disk_metric_files, store
+from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import LOG_OF_NODE
 
 _ASK = "ask for the metrics of limits too (docs/SOURCES.md)"
@@ -185,7 +186,7 @@ def _require_disks(given: GivenDisks, runs: Sequence[Record]) -> None:
         for place in given.named:
             if place.of_log and place.profile == record.run.profile:
                 _require_apart(given, record, place)
-        _require_on_one_machine(given, record)
+        _require_one_owner(given, record)
     if not any(has_disk.values()):
         place = next(iter(has_disk))
         disk = str(next(iter(given.disks)))
@@ -206,20 +207,47 @@ def _require_apart(given: GivenDisks, record: Record, log: CampaignDisk) -> None
             )
 
 
-def _require_on_one_machine(given: GivenDisks, record: Record) -> None:
-    """UsageError if a disk is named for nodes on two machines: a disk is attached to one."""
-    machines = {node.name: node.machine for node in record.nodes}
+def _require_one_owner(given: GivenDisks, record: Record) -> None:
+    """UsageError if a disk is named for nodes that cannot share it: its limits would count for each
+    of them."""
+    nodes = {node.name: node for node in record.nodes}
     first_users: dict[FileDisk, CampaignDisk] = {}
     for place in given.named:
-        if place.profile != record.run.profile or not machines.get(place.node):
+        if place.profile != record.run.profile or place.node not in nodes:
             continue
         for disk in given.of_place(record, place):
             first = first_users.setdefault(disk, place)
-            if machines[first.node] != machines[place.node]:
+            if first.node == place.node:
+                continue
+            devices = (_device(nodes, first), _device(nodes, place))
+            machines = (nodes[first.node].machine, nodes[place.node].machine)
+            why = _why_apart(record.profile.tier, machines, devices)
+            if why:
                 raise UsageError(
-                    f"{disk} is named for {first} and {place}, which are on two machines",
+                    f"{disk} is named for {first} and {place}, which {why}",
                     f"name another disk: --disk {place}=DISK",
                 )
+
+
+def _device(nodes: Mapping[str, Node], place: CampaignDisk) -> str:
+    """The device of a node's data or log; empty if it is not known."""
+    node = nodes[place.node]
+    if place.of_log:
+        return node.wal_device or ""
+    return node.device or ""
+
+
+def _why_apart(tier: Tier, machines: tuple[str, str], devices: tuple[str, str]) -> str:
+    """Why two nodes cannot share a disk; empty where they may: on one machine a path may be that of
+    all nodes. Machines and devices that are not known are empty."""
+    # A disk is attached to one machine.
+    if all(machines) and machines[0] != machines[1]:
+        return "are on two machines"
+    if tier.disk.is_rented_for_each_run:
+        return "have a volume of their own each"
+    if all(devices) and devices[0] != devices[1]:
+        return f"are on {devices[0]} and {devices[1]}"
+    return ""
 
 
 def _no_place(place: CampaignDisk, there: Iterable[CampaignDisk]) -> UsageError:

@@ -22,7 +22,13 @@ from orchestrator.keys import shipped_yaml
 from orchestrator.model import Node, Profile, Record
 from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, store
-from orchestrator.tier import Emulated, NodeDisks, RealDisks
+from orchestrator.tier import (
+    ClassVolumes,
+    ClassWanted,
+    Emulated,
+    NodeDisks,
+    RealDisks,
+)
 from tests.campaign_tables import Shape, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.documented import examples
@@ -53,16 +59,17 @@ REAL = RealDisks(path="/mnt/disk")
 def stored(
     results: Path,
     *profiles: str,
-    disk: Emulated | RealDisks = REAL,
+    disk: Emulated | RealDisks | ClassVolumes = REAL,
     count: int = 1,
     catalog_type: str = "",
     tier_facts: Facts | None = None,
     command: str = "",
     machines: Sequence[str] = (),
+    devices: Sequence[str | None] = (),
 ) -> Path:
     """A campaign of one run of each tier, as it is stored. count: disks that are striped to one.
     tier_facts: what a record says of the disks. command: with which it was measured. machines: of
-    the database nodes; empty: as the campaign's records have them."""
+    the database nodes; empty: as the campaign's records have them. devices: of their data."""
     campaign = build_campaign(
         profiles=profiles,
         workloads=("insert",),
@@ -88,7 +95,8 @@ def stored(
             facts = {**record.facts, "tier": tier_facts(record)}
             record = replace(record, facts=facts)
         if machines:
-            record = replace(record, nodes=_on_machines(record, machines))
+            placed = _on_machines(record, machines, devices)
+            record = replace(record, nodes=placed)
         run_folder = campaign_writing.run_folder(where, record.run)
         transactions = run.transactions()
         campaign_writing.save_run(
@@ -97,12 +105,18 @@ def stored(
     return where
 
 
-def _on_machines(record: Record, machines: Sequence[str]) -> tuple[Node, ...]:
+def _on_machines(
+    record: Record, machines: Sequence[str], devices: Sequence[str | None]
+) -> tuple[Node, ...]:
     """Its nodes, with a database node on each of the machines in place of its first."""
     (first,) = [node for node in record.nodes if node.name == NODE]
     nodes = [node for node in record.nodes if node.role != first.role]
-    for number, machine in enumerate(machines, 1):
-        nodes.append(replace(first, name=f"node-{number}", machine=machine))
+    of_all = devices or [first.device] * len(machines)
+    for number, (machine, device) in enumerate(
+        zip(machines, of_all, strict=True), start=1
+    ):
+        name = f"node-{number}"
+        nodes.append(replace(first, name=name, machine=machine, device=device))
     return tuple(nodes)
 
 
@@ -596,6 +610,46 @@ def test_one_volume_is_not_that_of_nodes_on_two_machines(
     told = " ".join(capsys.readouterr().err.split())
     assert f"/vol-1 is named for premium/node-1 and premium/{of_second}" in told
     assert f"name another disk: --disk premium/{of_second}=DISK" in told
+
+
+def test_one_volume_is_not_that_of_two_pods_on_one_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each pod has its own claim, so that one volume's limits would count for both."""
+    folder = stored(
+        tmp_path / "results",
+        "premium",
+        disk=ClassVolumes(storage_class=ClassWanted("fast", nodes=2)),
+        machines=("vm1", "vm1"),
+    )
+    file = of_volumes(folder, "vol-1", "vol-2")
+    both = ("--disk", "node-1=vol-1", "--disk", "node-2=vol-1")
+    assert analyzed(folder, *given(file), *both) == EXIT_USAGE
+    refusal = " ".join(capsys.readouterr().err.split())
+    assert "which have a volume of their own each" in refusal
+    assert "name another disk: --disk premium/node-2=DISK" in refusal
+    apart = ("--disk", "node-1=vol-1", "--disk", "node-2=vol-2")
+    assert analyzed(folder, *given(file), *apart) == EXIT_DONE
+
+
+@pytest.mark.parametrize(
+    ("devices", "is_refused"),
+    [(("sdc", "sdd"), True), (("sdc", "sdc"), False), (("sdc", None), False)],
+)
+def test_one_disk_is_not_that_of_nodes_whose_devices_are_unlike(
+    devices: tuple[str, str | None],
+    is_refused: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = stored(
+        tmp_path / "results", "premium", machines=("vm1", "vm1"), devices=devices
+    )
+    file = of_volumes(folder, "vol-1", "vol-2")
+    both = ("--disk", "node-1=vol-1", "--disk", "node-2=vol-1")
+    code = analyzed(folder, *given(file), *both)
+    assert code == (EXIT_USAGE if is_refused else EXIT_DONE)
+    assert ("which are on sdc and sdd" in capsys.readouterr().err) is is_refused
 
 
 def test_which_of_two_disks_is_the_log_s_is_not_guessed(
