@@ -1,4 +1,5 @@
--- The loop of one thread: when it starts a transaction, how often it tries, what it records.
+-- The loop of one thread: when it starts a transaction, and what it records of it. How often it
+-- tries, and what ends the run, is in attempts.lua.
 --
 -- closed loop   the next transaction starts when the last one ended
 -- open loop     --arrival-rate=R transactions/s over all threads, at random instants that they
@@ -12,23 +13,14 @@
 --
 -- A thread that was free before the instant, and woke up late for it, is late by itself: that time
 -- is the load generator's and not the database's. It is in no latency, and noted apart.
---
--- Attempts: serialization failures, deadlocks and other errors that lib/dialects.lua calls
--- retryable are tried again, up to --max-attempts attempts, with a random pause below 1, 2, 4 …
--- 100 ms, which draws from numbers of its own: what a thread asks for next does not depend on how
--- often it had to repeat something. Every other error is a failed transaction, recorded with its
--- SQLSTATE.
--- A lost connection ends the run: its figures would describe the outage.
--- So do 100 other failures in a row on one thread, which do not look temporary.
 local ffi = require("ffi")
 local arrivals = require("arrivals")
+local attempts = require("attempts")
 local clock = require("clock")
 local control_files = require("control_files")
-local dialects = require("dialects")
 local pq = require("pq")
 local recorder = require("recorder")
 local seeds = require("seeds")
-local splitmix = require("splitmix")
 
 ffi.cdef[[
 struct _IO_FILE;
@@ -39,16 +31,7 @@ void srandom(unsigned int seed);
 void sb_rand_thread_init(void);
 ]]
 
-local MAX_FAILURES_IN_A_ROW = 100
-local FIRST_PAUSE_US = 1e3
-local LONGEST_PAUSE_US = 1e5
 local SLICE_US = 1e6  -- of a wait
-local SYSBENCH_ERRORS = 4
-local PAUSES = 2 ^ 48  -- added to the seed of a thread: its inputs are seeded with less than that
-local NO_CONNECTION = "08"
-local SHUTDOWN = "57P01"
-local CRASH = "57P02"
-local NOT_YET_UP = "57P03"
 
 local loop = {}
 
@@ -94,74 +77,6 @@ function loop.protected(f, ...)
    return result
 end
 
--- Whether the connection is gone: connection exceptions, and the server's shutdown, crash or start.
-local function is_connection_lost(failure)
-   local state = failure.sqlstate
-   return failure.lost or state:sub(1, 2) == NO_CONNECTION
-      or state == SHUTDOWN or state == CRASH or state == NOT_YET_UP
-end
-
--- Ends the run with a message for the console.
-local function give_up(self, failure, why)
-   self.recorder:close()
-   error(string.format("%s [SQLSTATE %s] %s", why, failure.sqlstate, failure.message), 0)
-end
-
--- Rolls back the failed transaction. Returns nil, or the failure by which that is impossible, which
--- ends the run.
-local function roll_back(self, failure)
-   if is_connection_lost(failure) then return failure end
-   local conn = self.conn
-   local is_queued = conn.queued > 0
-   if not is_queued and not conn:in_transaction() then return nil end
-   if is_queued then pcall(conn.flush, conn) end
-   local ok, rollback_failure = pcall(conn.run, conn, self.rollback)
-   if ok then return nil end
-   return rollback_failure
-end
-
-local function pause(self, retries)
-   local longest_us = math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US)
-   clock.sleep_us(splitmix.draw(self.pauses) * longest_us)
-end
-
--- Errors of our own code are not failures of the database: they end the run as they are.
-local function failure_in(self, problem)
-   if type(problem) == "table" and problem.sqlstate then return problem end
-   self.recorder:close()
-   error(tostring(problem), 0)
-end
-
--- Makes all attempts at one transaction. Returns its outcome, the retries, the SQLSTATE of the last
--- failure as a record holds it (0: none), and the failure that ends the run (nil: none).
-local function attempt(self, kind)
-   local retries = 0
-   local sqlstate = 0
-   while true do
-      local ok, result = pcall(self.workload.execute, kind)
-      if ok then
-         self.failures_in_a_row = 0
-         return result, retries, sqlstate, nil
-      end
-      local failure = failure_in(self, result)
-      local end_of_run = roll_back(self, failure)
-      local is_retryable = dialects.retryable(failure)
-      local tries_again = not end_of_run and is_retryable and retries + 1 < self.max_attempts
-      local counted_as = tries_again and "retried" or "failed"
-      sqlstate = self.recorder:count_error(counted_as, kind, failure)
-      if self.conn.thread_id then ffi.C.sb_counter_inc(self.conn.thread_id, SYSBENCH_ERRORS) end
-      if not tries_again then
-         if not is_retryable then
-            self.failures_in_a_row = self.failures_in_a_row + 1
-            self.last_failure = failure
-         end
-         return recorder.FAILED, retries, sqlstate, end_of_run and failure
-      end
-      pause(self, retries)
-      retries = retries + 1
-   end
-end
-
 -- Executes and records one transaction. due_us: the instant it was scheduled for, or nil; free_us:
 -- then, from when on this thread was free for it.
 local function execute(self, kind, due_us, free_us)
@@ -174,14 +89,11 @@ local function execute(self, kind, due_us, free_us)
       queue_us = started_us - due_us
       start_ns = start_ns - ffi.cast("int64_t", queue_us * 1e3)
    end
-   local outcome, retries, sqlstate, end_of_run = attempt(self, kind)
+   local outcome, retries, sqlstate, lost = self.attempts:make(kind)
    local ended_us = clock.now_us()
    self.recorder:add(start_ns, ended_us, ended_us - started_us + queue_us, queue_us, sqlstate, kind,
                      outcome, retries)
-   if end_of_run then give_up(self, end_of_run, "the connection to the database was lost:") end
-   if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW then
-      give_up(self, self.last_failure, "too many failures in a row, the last:")
-   end
+   self.attempts:end_run_if_hopeless(lost)
 end
 
 -- Waits until an instant, in slices so that the end of the run, or another thread's error, is
@@ -270,10 +182,9 @@ function loop.new(thread_id, workload, types)
    conn.while_waiting = function() records:flush_if_due(clock.now_us()) end
    -- What is sent by conn:exec is waited for in C, where nothing can be written meanwhile.
    if workload.plain_sql then records.flush_after_us = 0 end
-   return {thread_id = thread_id, workload = workload, conn = conn, rollback = rollback,
-           max_attempts = opt.max_attempts, failures_in_a_row = 0, last_failure = nil,
-           pauses = splitmix.new(PAUSES + seeds.thread(opt.seed, thread_number)),
-           control = control_files.new(opt, thread_number), recorder = records}
+   return {thread_id = thread_id, workload = workload, conn = conn, recorder = records,
+           attempts = attempts.new(workload, rollback, records, thread_number),
+           control = control_files.new(opt, thread_number)}
 end
 
 function loop.run(self)

@@ -20,44 +20,9 @@
 -- conn.while_waiting, if it is set, is called for each second for which an answer does not come.
 local ffi = require("ffi")
 local codec = require("pq_codec")
+local lib = require("pq_library")
+local pq_address = require("pq_address")
 
-ffi.cdef[[
-typedef struct pg_conn PGconn;
-typedef struct pg_result PGresult;
-PGconn *PQconnectdb(const char *conninfo);
-void PQfinish(PGconn *c);
-int PQstatus(const PGconn *c);
-char *PQerrorMessage(const PGconn *c);
-int PQtransactionStatus(const PGconn *c);
-PGresult *PQexec(PGconn *c, const char *sql);
-PGresult *PQprepare(PGconn *c, const char *name, const char *sql, int n, const unsigned *types);
-int PQsendQueryPrepared(PGconn *c, const char *name, int n, const char *const *values,
-                        const int *lengths, const int *formats, int result_format);
-int PQsendQueryParams(PGconn *c, const char *sql, int n, const unsigned *types,
-                      const char *const *values, const int *lengths, const int *formats,
-                      int result_format);
-int PQenterPipelineMode(PGconn *c);
-int PQpipelineSync(PGconn *c);
-PGresult *PQgetResult(PGconn *c);
-int PQisBusy(PGconn *c);
-int PQconsumeInput(PGconn *c);
-int PQsocket(const PGconn *c);
-void PQclear(PGresult *r);
-int PQresultStatus(const PGresult *r);
-char *PQresultErrorField(const PGresult *r, int field);
-char *PQcmdTuples(PGresult *r);
-int PQntuples(const PGresult *r);
-int PQnfields(const PGresult *r);
-char *PQgetvalue(const PGresult *r, int row, int col);
-int PQgetisnull(const PGresult *r, int row, int col);
-int PQgetlength(const PGresult *r, int row, int col);
-int PQputCopyData(PGconn *c, const char *data, int n);
-int PQputCopyEnd(PGconn *c, const char *error);
-typedef struct { int fd; short events, revents; } tb_pollfd;
-int poll(tb_pollfd *files, unsigned long count, int timeout_ms);
-]]
-
-local lib = ffi.load("libpq.so.5")
 local CONNECTION_OK = 0
 local IDLE = 0
 local TUPLES_OK = 2
@@ -76,6 +41,8 @@ local pq = {}
 local Connection = {}
 Connection.__index = Connection
 
+pq.address = pq_address.of_options
+
 local Failure = {__tostring = function(e) return e.sqlstate .. ": " .. e.message end}
 
 local function new_failure(sqlstate, message, lost)
@@ -83,44 +50,8 @@ local function new_failure(sqlstate, message, lost)
                        Failure)
 end
 
-local function quoted(value)
-   return "'" .. tostring(value):gsub("\\", "\\\\"):gsub("'", "\\'") .. "'"
-end
-
--- Encryption and whom to trust come from the environment: PGSSLMODE, PGSSLROOTCERT.
--- With keepalives and the user timeout, a vanished server is an error within half a
--- minute instead of an endless wait.
-local function conninfo(p)
-   local words = {"connect_timeout=10", "keepalives=1 keepalives_idle=10 keepalives_interval=5",
-                  "keepalives_count=4 tcp_user_timeout=30000 client_encoding=UTF8"}
-   local function add(word, value)
-      if value and value ~= "" then words[#words + 1] = word .. "=" .. quoted(value) end
-   end
-   add("host", p.host)
-   add("port", p.port)
-   add("user", p.user)
-   add("password", p.password)
-   add("dbname", p.db)
-   add("application_name", p.application_name or "tierbench-load")
-   add("options", "-c client_min_messages=warning")
-   return table.concat(words, " ")
-end
-
--- Returns the address in the --pgsql-* options. With several hosts separated by commas,
--- connection number i goes to host i modulo their count, so that every node of a
--- distributed database serves clients. A host may have its own port: host:port, [address]:port.
-function pq.address(opt, index)
-   local hosts = {}
-   for host in tostring(opt.pgsql_host or ""):gmatch("[^,]+") do hosts[#hosts + 1] = host end
-   local host = hosts[(index or 0) % math.max(#hosts, 1) + 1] or ""
-   local name, port = host:match("^%[(.*)%]:(%d+)$")
-   if not name then name, port = host:match("^([^:]*):(%d+)$") end
-   return {host = name or host, port = port or opt.pgsql_port,
-           user = opt.pgsql_user, password = opt.pgsql_password, db = opt.pgsql_db}
-end
-
 function pq.connect(address)
-   local c = lib.PQconnectdb(conninfo(address))
+   local c = lib.PQconnectdb(pq_address.conninfo(address))
    if c == nil or lib.PQstatus(c) ~= CONNECTION_OK then
       local message = c == nil and "out of memory" or ffi.string(lib.PQerrorMessage(c))
       lib.PQfinish(c)

@@ -20,6 +20,12 @@ function random.customer(c) return nurand(A_CUSTOMER, c, 1, schema.CUSTOMERS) en
 function random.item(c) return nurand(A_ITEM, c, 1, schema.ITEMS) end
 function random.last_name_number(c) return nurand(A_LAST, c, 0, 999) end
 
+-- Any of the warehouses but w.
+function random.another_warehouse(warehouses, w)
+   local other = math.random(warehouses - 1)
+   return other < w and other or other + 1
+end
+
 local names = {}
 for n = 0, 999 do
    local hundreds = math.floor(n / 100)

@@ -129,4 +129,9 @@ function schema.foreign_keys(t)
    return statements
 end
 
+-- Raised if a row that must exist does not: the data set is broken, a retry would not help.
+function schema.missing_row(what)
+   error({sqlstate = "P0002", message = "no such row: " .. what}, 0)
+end
+
 return schema

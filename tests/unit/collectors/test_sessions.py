@@ -71,7 +71,7 @@ def test_one_session_for_all_readings_which_ends_with_them() -> None:
 
 def test_sessions_of_the_built_in_load_are_not_those_of_this_program() -> None:
     """Both say who they are; by the same name the load was never seen."""
-    lua = (ROOT / "workloads" / "lib" / "pq.lua").read_text()
+    lua = (ROOT / "workloads" / "lib" / "pq_address.lua").read_text()
     (name,) = re.findall(r'p\.application_name or "(.+)"', lua)
     statement = query("orchestrator.collectors", "sessions")
     assert "application_name <> 'tierbench'" in statement and name != "tierbench"
