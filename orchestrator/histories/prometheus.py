@@ -33,8 +33,13 @@ GetJson = Callable[..., Any]
 
 
 class _Exporter(NamedTuple):
-    """What a server reads. required: metrics that every node must have → columns. columns: those,
-    and what is read besides. device, node: the labels of both. advice: where a metric lacks."""
+    """What a server reads.
+
+    required: metrics that every node must have → their columns.
+    columns: those, and what is read besides.
+    device, node: the labels that name them.
+    advice: what to do where a metric lacks.
+    """
 
     required: Mapping[str, str]
     columns: Mapping[str, str]
@@ -61,8 +66,8 @@ _EBS_DRIVER = _Exporter(
 _EBS_VOLUME = "vol-"  # how the names of volumes begin
 
 
-def _exporter(device: str) -> _Exporter:
-    """The one that calls devices so."""
+def _exporter_of(device: str) -> _Exporter:
+    """The exporter that names devices so."""
     if device.startswith(_EBS_VOLUME):
         return _EBS_DRIVER
     return _NODE_EXPORTER
@@ -116,7 +121,7 @@ def read(
 
     UsageError if there is no such series, a counter lacks, or series of one device are of the same
     time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
-    exporter = _exporter(device)
+    exporter = _exporter_of(device)
     selection = _Selection(url, match, device, get, exporter)
     parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
@@ -181,28 +186,30 @@ def _selectors(selection: _Selection, column: str) -> str:
 
 def _disks(parts: _Parts, exporter: _Exporter) -> Iterator[_ServedDisk]:
     """A table for each device of each target, with the clock of its node."""
-    joined = {}
-    for key, samples in parts.items():
-        whole = pd.concat(samples)
-        # Both ends of a range are in it.
-        joined[key] = whole[~whole.index.duplicated()].sort_index()
-    places: dict[tuple[_Target, str], None] = {}
-    for key in joined:
+    series = _joined(parts)
+    # A dict keeps the order in which the disks came.
+    disks: dict[tuple[_Target, str], None] = {}
+    for key in series:
         if key.device:
-            places[key.target, key.device] = None
-    for target, device in places:
-        rows_by_disk = {}
+            disks[key.target, key.device] = None
+    for target, device in disks:
+        columns = {}
         for column in exporter.columns.values():
             key = _DiskSeries(column, target, device)
             if column == _TIME:
                 key = _DiskSeries(column, target, "")
-            rows_by_disk[column] = joined.get(key)
-        yield _ServedDisk(
-            target,
-            dict(target).get(exporter.node, ""),
-            device,
-            pd.DataFrame(rows_by_disk),
-        )
+            columns[column] = series.get(key)
+        node = dict(target).get(exporter.node, "")
+        yield _ServedDisk(target, node, device, pd.DataFrame(columns))
+
+
+def _joined(parts: _Parts) -> dict[_DiskSeries, "pd.Series[float]"]:
+    series: dict[_DiskSeries, pd.Series[float]] = {}
+    for key, samples in parts.items():
+        whole = pd.concat(samples)
+        # Both ends of a range are in it.
+        series[key] = whole[~whole.index.duplicated()].sort_index()
+    return series
 
 
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
@@ -301,15 +308,15 @@ def _two_at_once(
     described = []
     for name, values in labels.items():
         described.append(f"{name} is {listed(values)}")
-    name = next(iter(labels))
-    value = labels[name][0]
-    selectors = [f'{name}="{value}"']
-    if match:
-        selectors.insert(0, match)
     differences = "; ".join(described)
+    # The first label in which they differ is enough to name one of them.
+    name = next(iter(labels))
+    selector = f'{name}="{labels[name][0]}"'
+    if match:
+        selector = f"{match},{selector}"
     return UsageError(
         f"{len(disks)} series at once are {node} {device}: {differences}",
-        advice=f"name one of them: --match '{','.join(selectors)}'",
+        advice=f"name one of them: --match '{selector}'",
     )
 
 

@@ -82,8 +82,8 @@ def _absolute(path: str) -> str:
     return path
 
 
-def _data(value: object) -> object:
-    """One path is that of the data."""
+def _path_of_data(value: object) -> object:
+    """`/mnt/a` as `{data: /mnt/a}`; all else as it is."""
     if isinstance(value, str):
         return {"data": value}
     return value
@@ -99,8 +99,8 @@ def _by_node(value: object) -> object:
     return value
 
 
-def _options(value: object) -> object:
-    """`noatime,discard` as a list."""
+def _option_list(value: object) -> object:
+    """`noatime,discard` as a list; all else as it is."""
     if isinstance(value, str):
         return value.replace(",", " ").split()
     return value
@@ -116,7 +116,7 @@ class NodeDisksYaml(Strict):
     wal: Directory | None = None
 
 
-def _one_word(value: object) -> object:
+def _way_of_snapshots(value: object) -> object:
     """`snapshots: copy` as a mapping; all else as it is. ValueError for a way that is gone."""
     if value in ("reflink", {"way": "reflink"}):
         why = "runs wrote to shared blocks at a quarter of the rate"
@@ -155,7 +155,7 @@ class SnapshotsYaml(Strict):
         return Snapshots("command", None, self.save or "", self.restore or "")
 
 
-NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_data)]
+NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_path_of_data)]
 
 
 def _row_or_keys(value: object) -> object:
@@ -172,11 +172,13 @@ class RealDiskYaml(Strict):
     path: Directory | None = None
     disks: Annotated[Mapping[str, NodeKey], BeforeValidator(_by_node)] = {}
     file_system: str | None = None
-    mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()
+    mount_options: Annotated[tuple[str, ...], BeforeValidator(_option_list)] = ()
     cloud: Literal["azure", "aws", "gcp"] | None = None
     allow_root_disk: bool = False
     allow_retained_volumes: bool = False
-    snapshots: Annotated[SnapshotsYaml, BeforeValidator(_one_word)] | None = None
+    snapshots: Annotated[SnapshotsYaml, BeforeValidator(_way_of_snapshots)] | None = (
+        None
+    )
     # A tier by itself, read as one.
     wal: Annotated[Mapping[str, Any] | str | None, BeforeValidator(_row_or_keys)] = None
 
@@ -193,31 +195,37 @@ def mistakes(
     for key, value in tier.items():
         if value is None or key not in unused:
             continue
+        # The size says which size of a row is bought, whatever makes the disk here.
         if key == "size" and "type" in tier:
-            # The size says which size of a row is bought, whatever makes the disk here.
             continue
-        why = "which does not use it"
-        advice = "leave it out"
-        if key in ("path", "disks") and kind != "existing":
-            advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
-        if key == "count" and kind == "storage-class":
-            # A stripe is a device of the machine, made by a privileged pod. Nor are directories on
-            # several volumes one disk: YugabyteDB puts each tablet whole into one of them
-            # (`GetAndRegisterDataAndWalDir` in its ts_tablet_manager.cc), so one volume may be
-            # full while others rest.
-            why = "and to stripe its volumes takes rights on the machine"
-            advice = "take a larger volume, or `enforcement: emulated`"
         users = _users_in_words(_USED_BY[key])
-        yield (
-            key,
-            (
-                f"belongs to `enforcement: {users}; here it is `{mechanism}`, {why}: {advice}"
-            ),
+        remark = _remark_on_unused(key, kind)
+        mistake = (
+            f"belongs to `enforcement: {users}; here it is `{mechanism}`, {remark}"
         )
+        yield key, mistake
+
+
+def _remark_on_unused(key: str, kind: DiskKind) -> str:
+    """Why a kind of disk does not use the key, and what to do."""
+    if key == "count" and kind == "storage-class":
+        # A stripe is a device of the machine, made by a privileged pod. Nor are directories on
+        # several volumes one disk: YugabyteDB puts each tablet whole into one of them
+        # (`GetAndRegisterDataAndWalDir` in its ts_tablet_manager.cc), so one volume may be full
+        # while others rest.
+        why = "and to stripe its volumes takes rights on the machine"
+        return f"{why}: take a larger volume, or `enforcement: emulated`"
+    why = "which does not use it"
+    if key in ("path", "disks") and kind != "existing":
+        advice = (
+            "write `enforcement: mounted` to measure the disk there, or leave it out"
+        )
+        return f"{why}: {advice}"
+    return f"{why}: leave it out"
 
 
 def _users_in_words(kinds: Sequence[DiskKind]) -> str:
-    """``a`, `b` or `c``, to follow a backtick."""
+    """``a`, `b` or `c``, but without the first backtick, which stands before it already."""
     quoted = [f"{kind}`" for kind in kinds]
     if len(quoted) == 1:
         return quoted[0]

@@ -48,6 +48,7 @@ class Pace:
     @property
     def rate(self) -> str:
         """The pace of bytes in words: how many in a second."""
+        # 1 / s is bytes in a second, of which 1e6 are 1 MB.
         slowest = format_number(1e-6 / self.span.most_s)
         if not self.span.least_s:
             return f"{slowest} MB/s or more: {self.source}"

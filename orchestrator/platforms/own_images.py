@@ -30,8 +30,10 @@ FOLDER = "docker"
 OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
 AUTHORITIES_VARIABLE = "PIP_CERT"  # names those of a proxy between here and packages
-# The file in the folder of an image whose build downloads more than Debian.
+# The file of them in the folder of an image whose build downloads more than Debian.
 _AUTHORITIES = "authorities.crt"
+# Its Dockerfile copies the file so: a pattern may match nothing, where a name would fail the build.
+_COPIED_AUTHORITIES = "authorities.cr[t]"
 PREFIX = "tierbench/"
 
 
@@ -103,16 +105,27 @@ def provide(root: Path, name: str, platform: Platform, progress: Progress) -> st
     if not images.present(image) or images.mismatch(image):
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
-            # Downloads of a build fail behind a proxy that signs anew, without its authority. It
-            # goes into a copy of the folder, so that the tag stays that of the folder.
-            authorities = os.environ.get(AUTHORITIES_VARIABLE)
-            recipe = (source / "Dockerfile").read_text(encoding="utf-8")
-            if authorities and _AUTHORITIES[:-1] in recipe:
-                source = Path(shutil.copytree(source, copy, dirs_exist_ok=True))
-                shutil.copy(authorities, source / _AUTHORITIES)
-            platform.images.build(str(source), image, lambda _line: None)
+            folder_to_build = _with_authorities(source, Path(copy))
+            images.build(str(folder_to_build), image, lambda _line: None)
         progress.note(f"built {image}")
     return image
+
+
+def _with_authorities(source: Path, copy: Path) -> Path:
+    """The folder to build: `source`, or its `copy` with the authorities of a proxy, if one is
+    named and the build needs them."""
+    authorities = os.environ.get(AUTHORITIES_VARIABLE)
+    if not authorities or not _copies_authorities(source / "Dockerfile"):
+        return source
+    # Downloads fail behind a proxy that signs anew, without its authority. It goes into a copy of
+    # the folder, so that the tag stays that of the folder.
+    shutil.copytree(source, copy, dirs_exist_ok=True)
+    shutil.copy(authorities, copy / _AUTHORITIES)
+    return copy
+
+
+def _copies_authorities(dockerfile: Path) -> bool:
+    return _COPIED_AUTHORITIES in dockerfile.read_text(encoding="utf-8")
 
 
 def container(

@@ -76,38 +76,41 @@ def _started(
 ) -> Iterator[_StartedRun]:
     """Nodes that do not start from a copy, as of some releases, start on empty disks instead,
     and so do those of later runs."""
-    place: Path | None = None
+    data_set: Path | None = None
     if snapshots:
-        place = snapshots[0].parent
-    if place in here.forgone:
+        data_set = snapshots[0].parent
+    if data_set in here.forgone:
         # It failed in an earlier run; trying again would cost each run the time of a
         # failed start.
         snapshots = None
-    with ExitStack() as up:
+    with ExitStack() as taken_down:
         try:
-            started = _start(here, snapshots, up)
+            started = _start(here, snapshots, taken_down)
         except NodeError as error:
             # Any other error would come on empty disks too.
-            if place is None or place in here.forgone:
+            if data_set is None or data_set in here.forgone:
                 raise
             # Frees disks and network, which the second start needs.
-            up.close()
+            taken_down.close()
             here.world.progress.warn(
                 f"nodes do not start from the copied data: {error.what}"
             )
             files.keep(here.raw / "start-from-copy.txt", error.evidence)
-            here.forgone[place] = error.what
-            started = _start(here, None, up)
-        if place in here.forgone:
-            why = here.forgone[place]
+            here.forgone[data_set] = error.what
+            started = _start(here, None, taken_down)
+        if data_set in here.forgone:
+            why = here.forgone[data_set]
             here.draft.doubts.append(noted.not_restored(here.run.number, why))
         yield started
 
 
 def _start(
-    here: RunContext, copies: Sequence[Path] | None, up: ExitStack
+    here: RunContext, copies: Sequence[Path] | None, taken_down: ExitStack
 ) -> _StartedRun:
-    """`up`: takes down what is started."""
+    """Attaches the disks, from `copies` if there are any, and starts the cluster on them.
+
+    `taken_down`: gets what is started, and ends it.
+    """
     tier = here.profile.tier
     restoring: AbstractContextManager[None] = nullcontext()
     if copies:
@@ -116,12 +119,12 @@ def _start(
         here.world.progress.step(f"attaching {tier.title}")
         data = NodesData(disk_sizes(here.profile.cluster), copies or ())
         attached = here.mechanism.attached(tier, data, here.world)
-        disks = up.enter_context(attached)
+        disks = taken_down.enter_context(attached)
     # Logs are kept before the database starts. If its disk fails then, the server's log says why.
-    up.enter_context(recording.logs_kept(disks.servers, here))
+    taken_down.enter_context(recording.logs_kept(disks.servers, here))
     # Starting is not measured, and takes longer on a slow disk.
     lift_limits(here, disks)
-    cluster = up.enter_context(_cluster(here, disks, copies))
+    cluster = taken_down.enter_context(_cluster(here, disks, copies))
     return _StartedRun(disks, cluster, is_loaded=copies is not None)
 
 
@@ -142,13 +145,11 @@ def _client_network(here: RunContext, cluster: Cluster) -> str:
     """The network of the clients: the cluster's, or that of its first node with data."""
     if here.profile.cluster.client != "beside":
         return cluster.network
-    for node in cluster.nodes:
-        if node.role == "database":
-            if node.container:
-                # The client reaches this node without a link in between.
-                return f"{NETWORK_OF}{node.container}"
-            break
-    return cluster.network
+    first = next((node for node in cluster.nodes if node.role == "database"), None)
+    if first is None or not first.container:
+        return cluster.network
+    # The client reaches this node without a link in between.
+    return f"{NETWORK_OF}{first.container}"
 
 
 def _warm(here: RunContext, cluster: Cluster) -> None:
@@ -182,10 +183,11 @@ def _cluster(
 
 
 def _other_addresses(loaded_at: Sequence[str], used: Sequence[str]) -> str:
-    taken = ", ".join(loaded_at)
+    addresses = ", ".join(loaded_at)
+    instead = ", ".join(used)
     return (
-        f"the addresses of the data set, {taken}, are in use; "
-        f"{', '.join(used)} are used instead"
+        f"the addresses of the data set, {addresses}, are in use; "
+        f"{instead} are used instead"
     )
 
 

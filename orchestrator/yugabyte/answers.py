@@ -21,7 +21,8 @@ OF_CLUSTER = (
     "/api/v1/health-check",
     "/dump-entities",
 )
-OF_SERVER = ("/api/v1/varz", "/api/v1/version")
+_FLAGS = "/api/v1/varz"
+OF_SERVER = (_FLAGS, "/api/v1/version")
 # A master that does not lead answers of the masters, too, and was seen to list those of long ago.
 _OF_KIND = {pages.MASTER: (*OF_SERVER, "/api/v1/masters"), pages.TSERVER: OF_SERVER}
 _METRICS = "/metrics"
@@ -59,18 +60,16 @@ def ask(
     for kind, paths in _OF_KIND.items():
         urls = pages.urls(nodes, kind)
         if not urls:
-            yield ServerAnswer(
-                f"{kind} flags", OF_SERVER[0], unread=_not_declared(kind)
-            )
+            yield ServerAnswer(f"{kind} flags", _FLAGS, unread=_not_declared(kind))
         for node, url in urls.items():
             for path in paths:
-                yield _page(f"{node} {kind} {_short(path)}", url, path, kind)
+                yield _page(f"{node} {kind} {_last_part(path)}", url, path, kind)
     for kind in _KINDS:
         yield from _metrics(kind, pages.urls(nodes, kind))
     yield from _ysql_answers(connect, addresses)
 
 
-def _short(path: str) -> str:
+def _last_part(path: str) -> str:
     return path.rpartition("/")[2]
 
 
@@ -80,9 +79,10 @@ def _not_declared(kind: str) -> str:
 
 def _leader_answer(masters: Sequence[str], path: str) -> ServerAnswer:
     """The first answer of a master."""
-    answer = ServerAnswer(_short(path), path, unread=_not_declared(pages.MASTER))
+    name = _last_part(path)
+    answer = ServerAnswer(name, path, unread=_not_declared(pages.MASTER))
     for url in masters:
-        answer = _page(_short(path), url, path, pages.MASTER)
+        answer = _page(name, url, path, pages.MASTER)
         if not answer.unread:
             return answer
     return answer
@@ -105,20 +105,26 @@ def _page(name: str, url: str, path: str, kind: str) -> ServerAnswer:
 
 def _metrics(kind: str, urls: Mapping[str, str]) -> Iterator[ServerAnswer]:
     """The names of metrics of the first server of this kind, by whose they are."""
-    for node, url in urls.items():
-        address = f"{url}{_METRICS}?reset_histograms=false"
-        name = f"{node} {kind} metrics"
-        try:
-            with http_client.understood(_METRICS):
-                names = _names_by_entity(json.loads(http_client.get(address)))
-        except OSError as error:
-            yield ServerAnswer(name, _METRICS, server=kind, unread=str(error))
-            return
-        for entity, listed in names.items():
-            yield ServerAnswer(
-                f"{name} of a {entity}", _METRICS, listed, server=kind, entity=entity
-            )
+    if not urls:
         return
+    node, url = next(iter(urls.items()))
+    name = f"{node} {kind} metrics"
+    # Histograms are not reset by reading: other readers would miss the difference.
+    address = f"{url}{_METRICS}?reset_histograms=false"
+    try:
+        with http_client.understood(_METRICS):
+            names = _names_by_entity(json.loads(http_client.get(address)))
+    except OSError as error:
+        yield ServerAnswer(name, _METRICS, server=kind, unread=str(error))
+        return
+    for entity, names_of_entity in names.items():
+        yield ServerAnswer(
+            f"{name} of a {entity}",
+            _METRICS,
+            names_of_entity,
+            server=kind,
+            entity=entity,
+        )
 
 
 def _names_by_entity(entities: Any) -> dict[str, list[str]]:
@@ -128,10 +134,10 @@ def _names_by_entity(entities: Any) -> dict[str, list[str]]:
         kind = str(entity["type"])
         if not _KIND_OF_ENTITY.fullmatch(kind):
             kind = "other"
-        listed = names.setdefault(kind, set())
+        of_kind = names.setdefault(kind, set())
         for metric in entity["metrics"]:
-            listed.add(str(metric["name"]))
-    return {kind: sorted(listed) for kind, listed in names.items()}
+            of_kind.add(str(metric["name"]))
+    return {kind: sorted(of_kind) for kind, of_kind in names.items()}
 
 
 def _ysql_answers(

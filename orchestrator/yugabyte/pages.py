@@ -11,7 +11,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.model import Node
 from orchestrator.system.http_client import get_json, understood
@@ -139,16 +139,23 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
     return {server.host: server.user_leaders for server in tablet_servers(masters)}
 
 
+class LedTablet(NamedTuple):
+    """A tablet: its table or index, and the host that leads it, "" if none does now."""
+
+    table: str
+    leader: str
+
+
 @understood("/dump-entities")
-def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
-    """Tablet of a database → its table or index, and the host that leads it ("": none now)."""
+def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, LedTablet]:
+    """The tablets of a database by their identity."""
     content = ask_leader(masters, "/dump-entities")
     tables = _tables(content, database)
-    tablets: dict[str, tuple[str, str]] = {}
+    tablets: dict[str, LedTablet] = {}
     for tablet in content["tablets"]:
         if tablet["table_id"] in tables:
             table = str(tables[tablet["table_id"]])
-            tablets[tablet["tablet_id"]] = table, _leader(tablet)
+            tablets[tablet["tablet_id"]] = LedTablet(table, _leader(tablet))
     return tablets
 
 
@@ -179,9 +186,7 @@ def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
     return fewer_than_nodes(tablet_leaders(masters, database), nodes)
 
 
-def fewer_than_nodes(
-    tablets: Mapping[str, tuple[str, str]], nodes: int
-) -> dict[str, int]:
+def fewer_than_nodes(tablets: Mapping[str, LedTablet], nodes: int) -> dict[str, int]:
     """Table or index → its tablets, of those that have fewer than there are nodes. `tablets`: as
     `tablet_leaders` has them.
 
@@ -189,7 +194,7 @@ def fewer_than_nodes(
     it is made: by `SPLIT INTO`, else by the flags `ysql_num_tablets` and
     `ysql_num_shards_per_tserver`.
     """
-    counts = Counter(table for table, _ in tablets.values())
+    counts = Counter(tablet.table for tablet in tablets.values())
     return {table: count for table, count in counts.items() if count < nodes}
 
 

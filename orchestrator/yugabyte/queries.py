@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from orchestrator import errors, model, powers
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect, Session, query
+from orchestrator.yugabyte.pages import LedTablet
 
 ADMIN = "yugabyte"
 ADMIN_DATABASE = "yugabyte"
@@ -21,15 +22,17 @@ def servers(session: Session) -> tuple[str, ...]:
     return tuple(sorted(str(row["host"]) for row in rows))
 
 
-def tablet_leaders(session: Session) -> dict[str, tuple[str, str]] | None:
-    """Tablet of the session's database → its table or index, and the host that leads it, as the
-    masters' page has it. None if the release has no view of them: it came with 2025.2.3."""
+def tablet_leaders(session: Session) -> dict[str, LedTablet] | None:
+    """The tablets of the session's database by their identity, as the masters' page has them.
+
+    None if the release has no view of them: it came with 2025.2.3.
+    """
     if not session.rows(query(__package__, "has_tablet_view"))[0]["has"]:
         return None
-    tablets: dict[str, tuple[str, str]] = {}
+    tablets: dict[str, LedTablet] = {}
     for row in session.rows(query(__package__, "tablets")):
         leader, _, _port = str(row["leader"] or "").rpartition(":")
-        tablets[str(row["tablet_id"])] = str(row["name"]), leader
+        tablets[str(row["tablet_id"])] = LedTablet(str(row["name"]), leader)
     return tablets
 
 

@@ -53,7 +53,7 @@ def specs() -> Mapping[str, ContainerSpec]:
     platform, far = FakePlatform(images=images), FarPlatform(images=images)
     world = fake_world(platform=platform)
     with contextlib.suppress(TierbenchError, ValueError):
-        removal.anew(Path("/mnt/disk/tierbench-data"), ["node-1"], world)
+        removal.make_anew(Path("/mnt/disk/tierbench-data"), ["node-1"], world)
     with contextlib.suppress(OSError):
         cloud_metadata.asked_there(world)(
             "GET", "http://169.254.169.254", {"token": "s3cret"}

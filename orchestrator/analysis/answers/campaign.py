@@ -65,6 +65,7 @@ def _answer_of_loads(asked: Asked, not_tested: tuple[Untested, ...]) -> Answer:
     together = _together(asked)
     sureness = campaign_sureness(asked, parts)
     comparisons = speeds.speed_comparisons(asked.figures, asked.contenders)
+    next_steps = (*_repetitions(parts), *_provider_metrics(asked))
     answer = Answer(
         kind=_kind(asked),
         parts=parts,
@@ -72,7 +73,7 @@ def _answer_of_loads(asked: Asked, not_tested: tuple[Untested, ...]) -> Answer:
         sureness=sureness,
         comparisons=tuple(comparisons),
         untested=not_tested,
-        next_steps=(*_repetitions(parts), *_provider_metrics(asked)),
+        next_steps=next_steps,
     )
     # What limits count depends on the tier to buy, so the answer comes first.
     limits = _limits(answer, asked.verdict.bottlenecks)

@@ -35,14 +35,13 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
         )
     if candidate.at_least and not says_at_least:
         time_at_cap = f"{time_at_cap}, of what was read"
-    remark = ""
+    disk = f"{disk_in_words(candidate)} ({price_in_words(candidate)})"
+    time = f"{time_at_cap} (with 30 % less to 10 % more: {slack})"
+    details = f"{_worst_hour(candidate)}{_without_credit(candidate)}"
+    verdict = _PHRASES[candidate.word]
     if candidate.why:
-        remark = f" ({candidate.why})"
-    return (
-        f"{disk_in_words(candidate)} ({price_in_words(candidate)}) would have been at its cap in "
-        f"{time_at_cap} (with 30 % less to 10 % more: {slack}){_worst_hour(candidate)}"
-        f"{_without_credit(candidate)}: {_PHRASES[candidate.word]}{remark}."
-    )
+        verdict = f"{verdict} ({candidate.why})"
+    return f"{disk} would have been at its cap in {time}{details}: {verdict}."
 
 
 def _worst_hour(candidate: CandidateAnswer) -> str:
@@ -59,7 +58,7 @@ def _without_credit(candidate: CandidateAnswer) -> str:
     """`, its credit empty for 5 min`; empty if it never ran out."""
     empty_s = candidate.on.empty_s
     # None: credit is not followed. A most of zero: it never ran out.
-    if empty_s is None or not empty_s[1]:
+    if empty_s is None or not empty_s.most:
         return ""
     time = seconds_in_words(empty_s, candidate.at_least)
     return f", its credit empty for {time}"

@@ -43,28 +43,31 @@ def decide_cluster(
     if tier is not None:
         # Limits are those of each workload, as a mean of several has neither scale nor ceiling.
         sentences += cluster_words.limits(contests)
+    workloads = tuple(contest.workload for contest in contests)
     confidence = cluster_words.confidence(contests, SHOWN)
+    # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
+    confidence_pct = round(100 * confidence, 4)
     decision = ClusterDecision(
         tier=None,
         reason=in_one_text(sentences),
         reason_parts=why,
         sentences=tuple(sentences),
-        workloads=tuple(contest.workload for contest in contests),
+        workloads=workloads,
         standings=tier_standings,
         without=tuple(without),
         basis=cluster_words.basis(contests),
-        # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
-        confidence_pct=round(100 * confidence, 4),
+        confidence_pct=confidence_pct,
     )
     if tier is None:
         return decision
+    cheaper_open = _cheaper_open(tier, judged.contests[0], tiers, tier_standings)
     return replace(
         decision,
         tier=tier.name,
         monthly_cost=tier.monthly_cost,
         currency=tier.currency,
         with_vms=tier.with_vms,
-        cheaper_open=_cheaper_open(tier, judged.contests[0], tiers, tier_standings),
+        cheaper_open=cheaper_open,
     )
 
 

@@ -24,11 +24,11 @@ def completing(names: Callable[[Context], Iterable[str]]) -> Callable[..., list[
     def complete(ctx: Context, incomplete: str) -> list[str]:
         # `--profiles premium,ul`: the shell replaces the whole word, so each answer begins with
         # what stands before the last name.
-        *given, begun = re.split(r"[\s,]", incomplete)
+        *given_names, begun = re.split(r"[\s,]", incomplete)
         before = incomplete.removesuffix(begun)
         words = []
         for name in names(ctx):
-            if name.startswith(begun) and name not in given:
+            if name.startswith(begun) and name not in given_names:
                 words.append(before + name)
         return words
 
@@ -101,14 +101,14 @@ _SIZE = re.compile(r"^      (\w[\w.-]*):", re.M)
 def _rows(_context: Context) -> Iterator[str]:
     """Types and sizes of the catalog."""
     for file in sorted((root() / "profiles/catalog").glob("*.yaml")):
-        types = _behind("\ntypes:\n", file.read_text(encoding="utf-8"))
+        types = _after("\ntypes:\n", file.read_text(encoding="utf-8"))
         for kind, keys in _TYPE.findall(types):
             yield f"{file.stem}/{kind}"
-            for size in _SIZE.findall(_behind("    sizes:\n", keys)):
+            for size in _SIZE.findall(_after("    sizes:\n", keys)):
                 yield f"{file.stem}/{size}"
 
 
-def _behind(mark: str, text: str) -> str:
+def _after(mark: str, text: str) -> str:
     """What follows the first mark; nothing if it has none."""
     _, _, rest = text.partition(mark)
     return rest
@@ -121,15 +121,18 @@ def _campaigns(ctx: Context) -> Iterable[str]:
 
 
 def _unfinished(ctx: Context) -> Iterator[str]:
-    """The run of the newest campaign that has no record."""
+    """`latest`, and the runs of the newest campaign that have no record."""
     yield "latest"
-    for campaign in _folders(ctx)[:1]:
-        for run in sorted((campaign / "runs").glob("*/")):
-            if not (run / "record.json").exists():
-                yield run.name
+    newest_first = _folders(ctx)
+    if not newest_first:
+        return
+    for run in sorted((newest_first[0] / "runs").glob("*/")):
+        if not (run / "record.json").exists():
+            yield run.name
 
 
 def _folders(ctx: Context) -> list[Path]:
+    """The folders of campaigns, the newest first; none if they cannot be read."""
     results = Path(ctx.params.get("results") or RESULTS)
     with suppress(NotReadableError):
         return sorted(campaign_folders.present(results), reverse=True)

@@ -13,7 +13,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TEARDOWN_S = 240.0
 _STEP_S = 2.0
 _SOON_S = 0.001  # the alarm clock takes 0 for never
-_LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
+_HOW_REMOVED = (
+    "`tierbench clean`, with the same --profile or --platform, or the next campaign "
+    "removes it"
+)
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -31,10 +34,15 @@ def sweeping(
     most_s: float | None = None,
     teardown_s: float = TEARDOWN_S,
 ) -> Iterator[None]:
-    """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
-    than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
-    logs, and no removal. When a teardown that was asked for by a signal has lasted for
-    `teardown_s`, what hangs is given up step by step."""
+    """Removes everything of ours when the block ends, however it ends.
+
+    `alone`: keeps other campaigns away, from before the block until all is removed.
+    `most_s`: after so long `TimeIsUp` ends the block.
+
+    Ctrl-C ends the block too. A second one gives up what is only carried here, such as logs, and no
+    removal. When a teardown that was asked for by a signal has lasted for `teardown_s`, what hangs
+    is given up step by step.
+    """
     signals = _Signals(world, teardown_s)
     signals.listen(most_s)
     try:
@@ -134,7 +142,9 @@ class _Signals:
         signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)
 
     def _give_up(self, *_: object) -> None:
-        self._world.progress.warn(f"removing hangs, so something may be left: {_LOOK}")
+        self._world.progress.warn(
+            f"removing hangs, so something may be left: {_HOW_REMOVED}"
+        )
         raise _StepGivenUp
 
 
@@ -150,4 +160,4 @@ def _sweep(world: World) -> None:
             names = ", ".join(kept)
             world.progress.warn(f"rented and kept, at a cost, until removed: {names}")
     except TierbenchError as error:
-        world.progress.warn(f"{error.what}; something may be left: {_LOOK}")
+        world.progress.warn(f"{error.what}; something may be left: {_HOW_REMOVED}")

@@ -57,18 +57,19 @@ def storage_class(
     app: App, profile: ProfileArgument, scale: ScaleOption = "laptop"
 ) -> None:
     """Prints the StorageClass whose volumes are a profile's disks, and that of its log's disks."""
-    read, data = _read(app, profile, scale, None)
-    wanted = [data]
-    if read.tier.wal is not None and read.tier.wal.disk.storage_class is not None:
-        wanted.append(read.tier.wal.disk.storage_class)
+    read, class_of_data = _read(app, profile, scale, None)
+    classes = [class_of_data]
+    log_tier = read.tier.wal
+    if log_tier is not None and log_tier.disk.storage_class is not None:
+        classes.append(log_tier.disk.storage_class)
     manifests: list[str] = []
-    for claimed in wanted:
+    for wanted in classes:
         # A class that the profile names by itself exists already.
-        if claimed.provisioner:
-            manifests.append(_manifest(claimed))
+        if wanted.provisioner:
+            manifests.append(_manifest(wanted))
     if not manifests:
         raise errors.UsageError(
-            f"{read.name} names the StorageClass {data.name!r}, which exists already",
+            f"{read.name} names the StorageClass {class_of_data.name!r}, which exists already",
             "name a row of the catalog as `type` and no `storage_class`",
         )
     app.out.out("---\n".join(manifests), end="")
@@ -95,11 +96,10 @@ def _read(
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     if storage_class:
         changes["storage_class"] = storage_class
-    kinds = app.disk_kinds()
     # First, because an existing cluster would be refused for the change of its disks.
     _require_started(app, name, scale)
     (read,), _ = project_files.read(
-        app.root, [name], [], scale, kinds, tier_changes=changes
+        app.root, [name], [], scale, app.disk_kinds(), tier_changes=changes
     )
     class_of_disks = read.tier.disk.storage_class
     assert class_of_disks is not None, "its disks are volumes of a class"
@@ -109,10 +109,8 @@ def _read(
 def _require_started(app: App, name: str, scale: str) -> None:
     """UsageError if a profile is of a cluster that runs already."""
     from orchestrator.design.factors import EXISTING
-    from orchestrator.planning import project_files
 
-    (profile,), _ = project_files.read(app.root, [name], [], scale, app.disk_kinds())
-    if profile.cluster.database == EXISTING:
+    if _as_written(app, name, scale).cluster.database == EXISTING:
         raise errors.UsageError(
             f"{name} is a cluster that runs already: it needs no class of disks",
             "name a profile whose nodes tierbench starts",
@@ -121,8 +119,12 @@ def _require_started(app: App, name: str, scale: str) -> None:
 
 def _volumes(app: App, name: str, scale: str) -> int:
     """How many disks of a node the profile stripes to one: the chart takes as many volumes."""
+    # Volumes of a class are not striped, so the profile as one of these would not tell.
+    return _as_written(app, name, scale).tier.count
+
+
+def _as_written(app: App, name: str, scale: str) -> model.Profile:
     from orchestrator.planning import project_files
 
-    # As it is written: volumes of a class, as which it was read before, are not striped.
     (profile,), _ = project_files.read(app.root, [name], [], scale, app.disk_kinds())
-    return profile.tier.count
+    return profile

@@ -4,10 +4,10 @@ Each step first looks whether it is already done, so a second call costs next to
 cannot be done here, the error says exactly what to install or load."""
 
 import os
-import platform
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from platform import system as system_name
 from typing import cast
 
 from orchestrator.cli.common.app import App
@@ -24,11 +24,11 @@ _ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
 
 def provide(app: App, names: Sequence[str] = own_images.OURS) -> DockerPlatform:
     """Provides engine, base image and images of ours. UnavailableError if one cannot be had."""
-    platform = provide_engine(app)
-    provide_base(platform, app)
+    engine = provide_engine(app)
+    provide_base(engine, app)
     for name in names:
-        own_images.provide(app.root, name, platform, app.progress)
-    return platform
+        own_images.provide(app.root, name, engine, app.progress)
+    return engine
 
 
 def bring_images(
@@ -62,7 +62,7 @@ def provide_engine(app: App) -> DockerPlatform:
         # An engine elsewhere was named: one on this machine would not be the one asked for.
         if os.environ.get("DOCKER_HOST"):
             raise
-        if platform.system() != "Linux" or app.user != 0:
+        if system_name() != "Linux" or app.user != 0:
             raise UnavailableError(
                 "no Docker engine answers, and only root on Linux can start one "
                 f"({error})",
@@ -120,7 +120,6 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     """Provides the base image: present, pulled, or made from Debian's own packages."""
     if platform.images.present(own_images.BASE):
         return
-    cache = app.cache
     progress = app.progress
     progress.step(f"pulling {own_images.BASE}", 20)
     if platform.images.pull(own_images.BASE):
@@ -133,8 +132,8 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
             "mmdebstrap", f"{own_images.BASE} can neither be pulled nor made", app
         )
     progress.step(f"making {own_images.BASE}", 30)
-    files.make_folder(cache)
-    tarball = cache / "trixie.tar"
+    files.make_folder(app.cache)
+    tarball = app.cache / "trixie.tar"
     # minbase is what is essential, and apt, by which our images install all else.
     bootstrap = ("mmdebstrap", "--variant=minbase", "trixie", str(tarball))
     done = app.shell.run(bootstrap, timeout_s=_APT_S)

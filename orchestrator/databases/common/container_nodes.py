@@ -24,7 +24,8 @@ from orchestrator.platforms.common.node_records import as_node
 from orchestrator.powers import UNLIMITED, Container, ContainerSpec, World
 from orchestrator.system import redaction
 
-USER = DATABASE = "bench"
+USER = "bench"
+DATABASE = "bench"
 LOOK_S = 20.0
 LIST_MOUNTS = ("cat", "/proc/self/mountinfo")
 
@@ -52,10 +53,12 @@ def container_of_node(
     `places`: where its disk is mounted in it, and that of its WAL, if it has one.
     """
     disk_mounts: list[powers.Mount] = []
+    disks = (volume.name, volume.wal)
     # There are fewer places than disks if a database has no disk for its WAL.
-    for disk, place in zip((volume.name, volume.wal), places, strict=False):
+    for disk, place in zip(disks, places, strict=False):
         if disk:
             disk_mounts.append(powers.Mount(disk, place))
+    address = network.addresses[number - 1]
     return ContainerSpec(
         name=f"{network.name}-node-{number}",
         image=image,
@@ -63,7 +66,7 @@ def container_of_node(
         role="database",
         mounts=tuple(disk_mounts),
         network=network.name,
-        address=network.addresses[number - 1],
+        address=address,
         cpus=spec.size.cpus,
         memory_bytes=spec.size.memory_bytes,
         placement=f"node-{number}",
@@ -147,10 +150,11 @@ def _devices(
     if volume.placement and not volume.device:
         return _mounted_devices(asked_for, world)
     devices: dict[str, str | None] = {}
-    # Both may be directories of one disk.
-    for disk, device in ((volume.wal, volume.wal_device), (volume.name, volume.device)):
-        if disk:
-            devices[disk] = device.removeprefix("/dev/") or None
+    if volume.wal:
+        devices[volume.wal] = volume.wal_device.removeprefix("/dev/") or None
+    # Last, because both may be directories of one disk: it is then that of the data.
+    if volume.name:
+        devices[volume.name] = volume.device.removeprefix("/dev/") or None
     return devices
 
 

@@ -24,17 +24,26 @@ from orchestrator.yugabyte import pages, queries, server_facts
 def nodes_without_leaders(declared: Existing, connect: Connect) -> tuple[str, ...]:
     """The hosts that lead no tablet although there are enough; empty if that is not known. Without
     masters it is of our own database's tablets alone."""
-    leaders = Counter[str]()
     if declared.masters:
-        leaders.update(pages.leaders(declared.masters))
+        led = pages.leaders(declared.masters)
     else:
-        with connect(address(declared, declared.database), 60.0) as session:
-            leaders.update(dict.fromkeys(queries.servers(session), 0))
-        for _, leader in (_tablets(declared, connect) or {}).values():
-            leaders[leader] += 1
-    if sum(leaders.values()) < len(leaders):  # too few for each node to lead one
+        led = _tablets_led_by_host(declared, connect)
+    # There are too few for each node to lead one.
+    if sum(led.values()) < len(led):
         return ()
-    return tuple(host for host, tablets in leaders.items() if tablets == 0)
+    return tuple(host for host, tablets in led.items() if tablets == 0)
+
+
+def _tablets_led_by_host(declared: Existing, connect: Connect) -> dict[str, int]:
+    """Host of the cluster → how many tablets of our own database it leads, as YSQL tells."""
+    led = Counter[str]()
+    with connect(address(declared, declared.database), 60.0) as session:
+        # A host that leads none counts too.
+        for host in queries.servers(session):
+            led[host] = 0
+    for tablet in (_tablets(declared, connect) or {}).values():
+        led[tablet.leader] += 1
+    return led
 
 
 def few_tablets(
@@ -47,7 +56,7 @@ def few_tablets(
     return pages.fewer_than_nodes(tablets or {}, observed.nodes or 0)
 
 
-def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]] | None:
+def _tablets(declared: Existing, connect: Connect) -> dict[str, pages.LedTablet] | None:
     """The tablets of our own database, with their leaders, as YSQL tells them."""
     with connect(address(declared, declared.database), 60.0) as session:
         return queries.tablet_leaders(session)
@@ -58,37 +67,40 @@ def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]]
 
 def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
     """One node for each host. Nothing of them is on this machine: only `sources` have counters."""
-    nodes: list[Node] = []
-    for i, host in enumerate(observed.hosts):
-        node = Node(
-            name=f"node-{i + 1}",
-            role="database",
-            cpus=host.cpus,
-            memory_bytes=host.memory_bytes,
-            sources=_sources(declared, i, host),
-            wal_device=host.disks.wal,
-            cards=host.netclass,
-        )
-        nodes.append(node)
-    return tuple(nodes)
+    hosts = enumerate(observed.hosts)
+    return tuple(_node(declared, place, host) for place, host in hosts)
 
 
-def _sources(declared: Existing, number: int, host: Host) -> dict[str, str]:
-    """What serves counters of host `number` (from 0): name → URL; and the device of its data."""
-    lists = {
+def _node(declared: Existing, place: int, host: Host) -> Node:
+    """`place`: of the host in the lists of the declaration, from 0."""
+    return Node(
+        name=f"node-{place + 1}",
+        role="database",
+        cpus=host.cpus,
+        memory_bytes=host.memory_bytes,
+        sources=_sources(declared, place, host),
+        wal_device=host.disks.wal,
+        cards=host.netclass,
+    )
+
+
+def _sources(declared: Existing, place: int, host: Host) -> dict[str, str]:
+    """What serves the host's counters: name → URL; and the device of its data."""
+    url_lists = {
         pages.TSERVER: declared.tservers,
         pages.YSQL: declared.ysql,
         NODE_EXPORTER: declared.node_exporters,
         pages.MASTER: declared.masters,
     }
     by_name: dict[str, str] = {}
-    for name, urls in lists.items():
-        if number < len(urls):  # there may be fewer masters
-            by_name[name] = urls[number]
+    for name, urls in url_lists.items():
+        # There may be fewer masters than hosts.
+        if place < len(urls):
+            by_name[name] = urls[place]
     if host.disks.data:
         by_name[DISK_DEVICE] = " ".join(host.disks.data)
     if host.pressure:
-        by_name[PRESSURE] = declared.node_exporters[number]
+        by_name[PRESSURE] = declared.node_exporters[place]
     return by_name
 
 
@@ -96,10 +108,25 @@ def facts(
     declared: Existing, observed: Observation, watched: Sequence[Node], connect: Connect
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
+    common = _common(declared, observed, watched)
+    if observed.flavour == POSTGRESQL:
+        return _postgresql(declared, common, connect)
+    return _yugabytedb(declared, observed, common, watched, connect)
+
+
+def _common(
+    declared: Existing, observed: Observation, watched: Sequence[Node]
+) -> DatabaseFacts:
+    """What is known of either database without asking it again."""
     banner = observed.hosts[0].banner
+    is_stand_in = server_facts.STAND_IN in banner
+    # The smallest, because the data of the fullest node are compared with one node's cache.
+    sizes_bytes = [node.memory_bytes for node in watched if node.memory_bytes]
+    smallest_bytes = min(sizes_bytes, default=None)
+    hosts = [str(server) for server in declared.servers]
     more: dict[str, Any] = {
         "existing": True,
-        "hosts": [str(server) for server in declared.servers],
+        "hosts": hosts,
         "banner": banner,
         "flavour": observed.flavour,
         "tls": declared.tls,
@@ -107,19 +134,14 @@ def facts(
     not_counted = _not_counted(observed, watched)
     if not_counted:
         more["disks_not_counted"] = not_counted
-    # The smallest, because the data of the fullest node are compared with one node's cache.
-    sizes_bytes = [node.memory_bytes for node in watched if node.memory_bytes]
-    common = DatabaseFacts(
+    return DatabaseFacts(
         version=observed.version,
-        stand_in=server_facts.STAND_IN in banner or None,
-        cache_bytes=min(sizes_bytes, default=None),
+        stand_in=is_stand_in or None,
+        cache_bytes=smallest_bytes,
         pooler=observed.pooler,
         nodes_known=observed.nodes,
         more=more,
     )
-    if observed.flavour == POSTGRESQL:
-        return _postgresql(declared, common, connect)
-    return _yugabytedb(declared, observed, common, watched, connect)
 
 
 def _not_counted(observed: Observation, watched: Sequence[Node]) -> dict[str, str]:
@@ -142,33 +164,39 @@ def _yugabytedb(
     tablets and their leaders are asked of YSQL, of our own database alone."""
     tservers = pages.urls(watched, pages.TSERVER)
     flags = {name: pages.flags(url) for name, url in tservers.items()}
-    settings = {
-        **server_facts.settings("tserver", flags),
-        **server_facts.settings("master", _flags_of_masters(declared)),
-    }
+    settings = server_facts.settings("tserver", flags)
+    settings |= server_facts.settings("master", _flags_of_masters(declared))
     with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
-    facts = replace(common, execution=execution, settings=settings or None)
-    facts = _with_flags(facts, flags)
     fewest = few_tablets(declared, observed, connect)
-    facts = replace(facts, few_tablets=fewest or None)
+    with_settings = replace(
+        common,
+        execution=execution,
+        settings=settings or None,
+        few_tablets=fewest or None,
+    )
+    with_flags = _with_flags(with_settings, flags)
     if declared.masters:
         placement = server_facts.placement(watched)
         data_bytes = placement.pop("data_bytes")
-        return replace(facts, data_bytes=data_bytes, more={**facts.more, **placement})
+        with_data = replace(with_flags, data_bytes=data_bytes)
+        return _with_more(with_data, placement)
     tablets = _tablets(declared, connect)
     if tablets is None:
-        return facts
-    leaders = Counter(leader for _, leader in tablets.values())
-    counted = {"tablets": len(tablets), "leaders": leaders}
-    return replace(facts, more={**facts.more, **counted})
+        return with_flags
+    leaders = Counter(tablet.leader for tablet in tablets.values())
+    return _with_more(with_flags, {"tablets": len(tablets), "leaders": leaders})
+
+
+def _with_more(facts: DatabaseFacts, more: Mapping[str, Any]) -> DatabaseFacts:
+    return replace(facts, more={**facts.more, **more})
 
 
 def _flags_of_masters(declared: Existing) -> dict[str, Mapping[str, str]]:
     """By their places in the list: a master need not be on a host that takes SQL."""
     flags: dict[str, Mapping[str, str]] = {}
-    for i, url in enumerate(declared.masters):
-        flags[str(i)] = pages.flags(url)
+    for place, url in enumerate(declared.masters):
+        flags[str(place)] = pages.flags(url)
     return flags
 
 
@@ -178,18 +206,19 @@ def _with_flags(
     """`facts` with what the tablet servers' flags say; without declared pages nothing is known."""
     if not flags:
         return facts
+    durability = server_facts.picked(flags, server_facts.names_of("durability"))
     explanatory = server_facts.picked(flags, server_facts.names_of("explanatory"))
-    facts = replace(
+    with_durability = replace(
         facts,
-        durability=server_facts.picked(flags, server_facts.names_of("durability")),
+        durability=durability,
         durable=server_facts.durable(flags),
         durability_as_released=server_facts.durability_as_released(flags),
-        more={**facts.more, "flags": explanatory},
     )
+    with_all = _with_more(with_durability, {"flags": explanatory})
     if any(server_facts.pools_sessions(values) for values in flags.values()):
         pooler = f"its tablet servers run with `{server_facts.POOLER_FLAG}`"
-        return replace(facts, pooler=pooler)
-    return facts
+        return replace(with_all, pooler=pooler)
+    return with_all
 
 
 def _postgresql(
@@ -197,22 +226,23 @@ def _postgresql(
 ) -> DatabaseFacts:
     """`common` with the settings of all servers, and the rest as the first has it."""
     settings: dict[str, dict[str, str]] = {}
-    for server in reversed(declared.servers):  # the first last: the rest is of it
+    # The first server is read last, because durability and sizes are to be its.
+    for server in reversed(declared.servers):
         with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = servers.settings(session)
             rows = session.rows(query(__package__, "durability"))
-            size = session.rows(query(__package__, "sizes"))[0]
+            sizes = session.rows(query(__package__, "sizes"))[0]
     durability = {str(row["name"]): str(row["setting"]) for row in rows}
-    names = set().union(*settings.values())
+    setting_names = set().union(*settings.values())
     # Where the machine's memory is seen it is the cache: the page cache has what the server's own
     # leaves.
-    cache_bytes = common.cache_bytes or int(size["buffers"])
+    cache_bytes = common.cache_bytes or int(sizes["buffers"])
     return replace(
         common,
         durability=durability,
         durable=_is_durable(durability),
-        settings=server_facts.picked(settings, sorted(names)),
-        data_bytes=int(size["bytes"]),
+        settings=server_facts.picked(settings, sorted(setting_names)),
+        data_bytes=int(sizes["bytes"]),
         cache_bytes=cache_bytes,
     )
 

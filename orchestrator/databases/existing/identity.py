@@ -55,7 +55,7 @@ def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> No
     if banner_of(queries.banner(session)) == YUGABYTEDB:
         # It commits each change of a database by itself (docs.yugabyte.com, Transactional DDL). So
         # the database is only looked at once more, right before it is dropped.
-        _require(find(session, name), entry, name)
+        _require_same(find(session, name), entry, name)
         _drop_name(session, name, force)
         return
     # DROP DATABASE takes a name, and no transaction. So the database is renamed in one, which holds
@@ -74,7 +74,8 @@ def drop_begun(session: sql.Session, oid: int) -> bool:
     return True
 
 
-def _require(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
+def _require_same(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
+    """RunError if the database that has the name now is another one."""
     if now is None or now.oid != entry.oid:
         raise RunError(
             f"somebody has just replaced the database {name}: nothing was dropped",
@@ -86,13 +87,15 @@ def _require(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
 
 def _rename(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> None:
     """Gives the database the name that it has while it is dropped."""
-    if force:
+    if not force:
+        _rename_in_transaction(session, name, entry, ends_sessions=False)
+        return
+    try:
+        _rename_in_transaction(session, name, entry, ends_sessions=True)
+    except NotPermittedError:
         # Only a superuser may end a superuser's session. The drop can otherwise be waited for until
         # that session is gone.
-        with suppress(NotPermittedError):
-            _rename_in_transaction(session, name, entry, ends_sessions=True)
-            return
-    _rename_in_transaction(session, name, entry, ends_sessions=False)
+        _rename_in_transaction(session, name, entry, ends_sessions=False)
 
 
 def _rename_in_transaction(
@@ -103,7 +106,7 @@ def _rename_in_transaction(
         if ends_sessions:
             session.rows(sql.query(__package__, "end_sessions", oid=entry.oid))
         session.rows(f'ALTER DATABASE "{name}" RENAME TO "{new_name}"')
-        _require(find(session, new_name), entry, name)
+        _require_same(find(session, new_name), entry, name)
 
 
 @contextmanager
@@ -119,10 +122,12 @@ def _transaction(session: sql.Session) -> Iterator[None]:
 
 
 def _drop_name(session: sql.Session, name: str, force: bool) -> None:
-    plain = f'DROP DATABASE "{name}"'
-    if force:
+    statement = f'DROP DATABASE "{name}"'
+    if not force:
+        session.rows(statement)
+        return
+    try:
+        session.rows(f"{statement} WITH (FORCE)")
+    except NotPermittedError:
         # Superusers' sessions are the exception here as in `_rename`.
-        with suppress(NotPermittedError):
-            session.rows(f"{plain} WITH (FORCE)")
-            return
-    session.rows(plain)
+        session.rows(statement)

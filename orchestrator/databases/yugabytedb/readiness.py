@@ -29,14 +29,15 @@ _REPLAY_SHARE = 0.5
 REPLAY_BYTES_PER_S = 25e6  # rate of a disk that is not known: the catalog's slowest
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
-_IDLE = ("get_is_load_balancer_idle",)
+# The command of yb-admin that tells whether the balancer is idle.
+_IS_IDLE = ("get_is_load_balancer_idle",)
 
 
 @dataclass(frozen=True)
 class Leaders:
-    """Tablet → its table and the host that leads it; and what of that is uneven, or moves still."""
+    """The tablets by their identity; and what of their leaders is uneven, or moves still."""
 
-    tablets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    tablets: Mapping[str, pages.LedTablet] = field(default_factory=dict)
     uneven: str = ""
 
 
@@ -67,8 +68,8 @@ class Readiness:
         later._replay_s = log_bytes / rate
         # A shorter wait needs no word on the console.
         if later._replay_s >= 10:
-            text = f"nodes read up to {format_bytes(log_bytes)} of log again"
-            self._world.progress.step(text, later._replay_s)
+            step = f"nodes read up to {format_bytes(log_bytes)} of log again"
+            self._world.progress.step(step, later._replay_s)
         return later
 
     def _wait(
@@ -83,22 +84,24 @@ class Readiness:
     def await_answer(self, node: Node, endpoint: Endpoint, up: Sequence[Node]) -> None:
         """Waits until `node` answers SQL, and the masters count as many nodes as are up."""
 
-        def uncounted() -> str:
-            servers = pages.tablet_servers(list(pages.urls(up, pages.MASTER).values()))
+        masters = list(pages.urls(up, pages.MASTER).values())
+
+        def not_alive() -> str:
+            servers = pages.tablet_servers(masters)
             alive = sum(server.alive for server in servers)
             if alive >= len(up):
                 return ""
             return f"{alive} of {len(up)} tablet servers are alive"
 
-        counted = self._unread.patiently(
-            "the masters' list of tablet servers", uncounted
+        not_alive_patiently = self._unread.patiently(
+            "the masters' list of tablet servers", not_alive
         )
 
         def missing() -> str:
             # A node that answers SQL may not be counted by the masters yet.
             with self.administering(up[0], endpoint) as session:
                 session.rows("SELECT 1")
-            return counted()
+            return not_alive_patiently()
 
         self._wait(f"YugabyteDB's {node.name} was not ready", missing, up)
 
@@ -115,12 +118,14 @@ class Readiness:
                 return ""
             return str(health)
 
-        copied = self._unread.patiently("the number and state of copies", uncopied)
+        uncopied_patiently = self._unread.patiently(
+            "the number and state of copies", uncopied
+        )
 
         def missing() -> str:
-            text = copied()
-            if text:
-                return text
+            lack = uncopied_patiently()
+            if lack:
+                return lack
             with self.administering(up[0], endpoint) as session:
                 servers = len(queries.servers(session))
             if servers == len(up):
@@ -139,13 +144,13 @@ class Readiness:
         if self._tls:
             remembered = nodes.remembered(first, self._world)
             password = str(remembered.get("database_password") or queries.ADMIN)
-        at = replace(
+        administrator = replace(
             sql.local(endpoint),
             user=queries.ADMIN,
             password=password,
             database=queries.ADMIN_DATABASE,
         )
-        return self._connect(at, timeout_s)
+        return self._connect(administrator, timeout_s)
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
@@ -156,22 +161,27 @@ class Readiness:
         def unlike() -> str:
             # The number of nodes that have a voting master is that of the copies.
             voting = up[: self._factor]
-            return self._unlike(up, nodes.leaders_list(voting, self._world))
+            masters = nodes.leaders_list(voting, self._world)
+            return self._remembered_otherwise(up, masters)
 
-        remembered = self._unread.patiently("the leader's list of masters", unlike)
-
-        def forgotten() -> str:
-            raise_if_dead(up, self._world)
-            return remembered()
-
-        clock = self._world.clock
-        state = wait_while(
-            forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5
+        unlike_patiently = self._unread.patiently(
+            "the leader's list of masters", unlike
         )
-        if state:
-            self._unread.note("the masters that each node remembers", state)
 
-    def _unlike(self, up: Sequence[Node], masters: Sequence[str]) -> str:
+        def unlike_while_alive() -> str:
+            raise_if_dead(up, self._world)
+            return unlike_patiently()
+
+        still_unlike = wait_while(
+            unlike_while_alive,
+            deadline_s=NODE_DEADLINE_S,
+            clock=self._world.clock,
+            every_s=0.5,
+        )
+        if still_unlike:
+            self._unread.note("the masters that each node remembers", still_unlike)
+
+    def _remembered_otherwise(self, up: Sequence[Node], masters: Sequence[str]) -> str:
         """The first node whose file names others than these; "" if none does."""
         for node in up:
             remembered = nodes.remembered_masters(node, self._world)
@@ -189,19 +199,19 @@ class Readiness:
         idle_polls = 0
         leaders = Leaders()
 
-        def unspread() -> str:
+        def uneven() -> str:
             nonlocal leaders
             tablets = pages.tablet_leaders(urls, container_nodes.DATABASE)
             leaders = Leaders(tablets, _uneven(tablets, pages.leaders(urls)))
             return leaders.uneven
 
-        spread = self._unread.patiently("the leaders of each table", unspread)
+        uneven_patiently = self._unread.patiently("the leaders of each table", uneven)
 
-        def ready() -> bool:
+        def is_settled() -> bool:
             nonlocal idle_polls, leaders
             raise_if_dead(up, self._world)
             is_idle = self._is_balancer_idle(up[0], masters)
-            unrest = spread()
+            unrest = uneven_patiently()
             if not unrest and not is_idle:
                 unrest = "the balancer is not idle"
             leaders = replace(leaders, uneven=unrest)
@@ -211,19 +221,22 @@ class Readiness:
                 idle_polls += 1
             return idle_polls >= _BALANCED_POLLS
 
-        deadline_s = BALANCE_DEADLINE_S
-        if not wait_until(
-            ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0
-        ):
-            text = (
-                f"after {deadline_s:g} s leaders still move, or are not spread evenly"
+        has_settled = wait_until(
+            is_settled,
+            deadline_s=BALANCE_DEADLINE_S,
+            clock=self._world.clock,
+            every_s=1.0,
+        )
+        if not has_settled:
+            self._world.progress.warn(
+                f"after {BALANCE_DEADLINE_S:g} s leaders still move, or are not spread "
+                f"evenly: {leaders.uneven}"
             )
-            self._world.progress.warn(f"{text}: {leaders.uneven}")
         return leaders
 
     def _is_balancer_idle(self, node: Node, masters: str) -> bool:
         try:
-            answer = nodes.admin(node, masters, self._tls, _IDLE, 30, self._world)
+            answer = nodes.admin(node, masters, self._tls, _IS_IDLE, 30, self._world)
         except RunError:  # an election is under way
             return False
         return "Idle = 1" in answer
@@ -238,8 +251,8 @@ class Readiness:
             up,
         )
         moved = 0
-        for tablet, leader in begun.tablets.items():
-            if tablet in now and now[tablet] != leader:
+        for identity, tablet in begun.tablets.items():
+            if identity in now and now[identity] != tablet:
                 moved += 1
         texts: list[str] = []
         if begun.uneven:
@@ -251,17 +264,19 @@ class Readiness:
         return "; ".join(texts) or None
 
 
-def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str:
+def _uneven(tablets: Mapping[str, pages.LedTablet], hosts: Iterable[str]) -> str:
     """The first table of whose tablets one node leads two more than another; empty if none. Nothing
     is uneven where a table has fewer tablets than nodes: no balancer could spread them further, and
     `pages.few_tablets` tells of it."""
-    tables: dict[str, dict[str, int]] = {}
-    for table, host in leaders.values():
-        counts = tables.setdefault(table, dict.fromkeys(hosts, 0))
-        counts[host] = counts.get(host, 0) + 1
-    for table, counts in tables.items():
-        # "" has the tablets that nobody leads at this moment. A difference of one is left where the
-        # number of tablets is no multiple of the nodes.
-        if "" in counts or max(counts.values()) - min(counts.values()) > 1:
-            return f"{table} is led by {counts}"
+    led_by_table: dict[str, dict[str, int]] = {}
+    for table, leader in tablets.values():
+        led = led_by_table.setdefault(table, dict.fromkeys(hosts, 0))
+        led[leader] = led.get(leader, 0) + 1
+    for table, led in led_by_table.items():
+        # Some tablets are led by nobody at this moment.
+        has_leaderless = "" in led
+        # A difference of one is left where the number of tablets is no multiple of the nodes.
+        difference = max(led.values()) - min(led.values())
+        if has_leaderless or difference > 1:
+            return f"{table} is led by {led}"
     return ""

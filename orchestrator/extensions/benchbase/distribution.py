@@ -145,7 +145,13 @@ def whereabouts(source: BenchBaseSource, platform: powers.Platform) -> str:
     return f"not here; GENERATOR=benchbase pulls {source.image}"
 
 
+def where_it_is(engine: powers.Platform) -> str:
+    """`whereabouts` of the source that the environment names."""
+    return whereabouts(named(os.environ), engine)
+
+
 def _missing(home: Path) -> str:
+    """The parts of a distribution that a directory lacks; empty if it is whole."""
     missing = []
     for part in _PARTS:
         if not (home / part).exists():
@@ -159,8 +165,3 @@ def _unavailable(what: str) -> errors.UnavailableError:
         advice=f"{_WAYS}; without BenchBase, leave out --generator (GENERATOR): the "
         "built-in workload needs nothing",
     )
-
-
-def where_it_is(engine: powers.Platform) -> str:
-    """`whereabouts` of the source that the environment names."""
-    return whereabouts(named(os.environ), engine)

@@ -7,12 +7,11 @@ from orchestrator.powers import Machine, MachineFacts
 from orchestrator.system import at_once
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
-OF_FACTS = (
-    "/proc/sys/kernel/osrelease",
-    "/etc/os-release",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-)
+_KERNEL = "/proc/sys/kernel/osrelease"
+_SYSTEM = "/etc/os-release"
+_CPUS = "/proc/cpuinfo"
+_MEMORY = "/proc/meminfo"
+OF_FACTS = (_KERNEL, _SYSTEM, _CPUS, _MEMORY)
 
 
 def text_of(machine: Machine, path: str) -> str:
@@ -34,17 +33,20 @@ def facts_in(
     texts: Mapping[str, str], hostname: str, instance_type: str = ""
 ) -> MachineFacts:
     """What these files of `OF_FACTS` say."""
-    kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
+    kernel = texts.get(_KERNEL, "").strip()
+    system = value(texts.get(_SYSTEM, ""), "PRETTY_NAME=").strip('"')
+    cpus = texts.get(_CPUS, "")
     processors = sum(line.startswith("processor") for line in cpus.splitlines())
+    # Kernels for ARM give processors no name.
+    cpu_model = value(cpus, "model name").lstrip(":\t ")
     # proc(5) says "kB" and means units of 1,024 bytes.
-    memory_kib, _, _ = value(memory, "MemTotal:").partition(" ")
+    memory_kib, _, _ = value(texts.get(_MEMORY, ""), "MemTotal:").partition(" ")
     return MachineFacts(
         hostname=hostname,
-        kernel=kernel.strip(),
-        system=value(system, "PRETTY_NAME=").strip('"'),
+        kernel=kernel,
+        system=system,
         cpus=max(1, processors),
-        # Kernels for ARM give processors no name.
-        cpu_model=value(cpus, "model name").lstrip(":\t "),
+        cpu_model=cpu_model,
         memory_bytes=int(memory_kib or 0) * 1024,
         instance_type=instance_type,
     )

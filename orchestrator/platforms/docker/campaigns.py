@@ -61,7 +61,6 @@ class Leftovers:
             # out.
             spared.add(self._engine.campaign)
         swept = lifecycle.Swept()
-        patiently = self._engine.patiently
 
         def take(kind: str, thing: Any) -> None:
             remove: Callable[[], None] = partial(self.remove, kind, thing)
@@ -69,28 +68,34 @@ class Leftovers:
                 remove = _nothing
             swept.take(f"{kind} {thing.name}", remove)
 
-        def volumes() -> list[Any]:
-            listed = patiently(lambda: self._client.volumes.list(filters=OURS))
-            left = _not_of(spared, listed)
-            return [volume for volume in left if not self._guard.keeps(volume)]
-
         with self._engine.errors("removing leftovers"):
-            containers = patiently(
-                lambda: self._client.containers.list(
-                    all=True, filters=OURS, ignore_removed=True
-                )
-            )
             # Databases and clients before disks: a mounted device cannot be removed.
-            for container in sorted(_not_of(spared, containers), key=_is_disk):
+            for container in sorted(self._containers(spared), key=_is_disk):
                 if _is_disk(container) and not only_list:
-                    self._free_disk(container, volumes(), swept)
+                    self._free_disk(container, self._volumes(spared), swept)
                 take("container", container)
-            for volume in volumes():
+            for volume in self._volumes(spared):
                 take("volume", volume)
-            networks = patiently(lambda: self._client.networks.list(filters=OURS))
-            for network in _not_of(spared, networks):
+            for network in self._networks(spared):
                 take("network", network)
         return swept.result("docker ps -a")
+
+    def _containers(self, spared: Collection[str | None]) -> list[Any]:
+        """Ours, but those of the `spared` campaigns; so are volumes and networks below."""
+        containers = self._client.containers
+        ours = self._engine.patiently(
+            lambda: containers.list(all=True, filters=OURS, ignore_removed=True)
+        )
+        return _not_of(spared, ours)
+
+    def _volumes(self, spared: Collection[str | None]) -> list[Any]:
+        ours = self._engine.patiently(lambda: self._client.volumes.list(filters=OURS))
+        left = _not_of(spared, ours)
+        return [volume for volume in left if not self._guard.keeps(volume)]
+
+    def _networks(self, spared: Collection[str | None]) -> list[Any]:
+        ours = self._engine.patiently(lambda: self._client.networks.list(filters=OURS))
+        return _not_of(spared, ours)
 
     def _free_disk(
         self, container: Any, volumes: Iterable[Any], swept: lifecycle.Swept
@@ -141,20 +146,18 @@ class Leftovers:
             return ""
 
         with self._engine.errors(f"removing {thing}"):
-            clock = self._engine.clock
             reason = wait_while(
-                refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2
+                refusal, deadline_s=_REMOVAL_S, clock=self._engine.clock, every_s=0.2
             )
             if reason:
-                within_s = _REMOVAL_S
                 raise RunError(
-                    f"{thing} could not be removed within {within_s:g} s: {reason}",
+                    f"{thing} could not be removed within {_REMOVAL_S:g} s: {reason}",
                     advice="look with `docker ps -a` at what holds it",
                 )
 
 
 class SignsOfLife:
-    """Signs of life to containers that end if they hear none for `seconds`, or a step later.
+    """Gives signs of life to containers that end if they hear none for `seconds`, or a step later.
 
     The first sign starts a watch in each (scripts/sign.sh). What the image runs is as it was.
     """
@@ -167,7 +170,7 @@ class SignsOfLife:
 
     @contextmanager
     def paid(self, container: str) -> Iterator[None]:
-        """The container is told of each sign until the block ends."""
+        """The container is given each sign until the block ends."""
         self._containers.add(container)
         self._reach(container)
         try:
@@ -176,7 +179,7 @@ class SignsOfLife:
             self._containers.discard(container)
 
     def sign(self) -> None:
-        """Tells all, not more often than each second step; who cannot be told is not waited for."""
+        """Gives one to all, at most once in two steps. Who cannot be reached is not waited for."""
         # Each sign costs the engine 0.04 s of CPU, and beats come each half minute.
         now_s = self._engine.clock.monotonic()
         if now_s - self._signed_s >= 2 * self._step_s:

@@ -35,11 +35,7 @@ class Networks:
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[Network]:
         # A database that starts from a copy of its disk looks for its peers at their old addresses.
-        preferred: list[str] = []
-        with suppress(ValueError):  # names are in no subnet
-            for address in addresses[:1]:
-                subnet = ipaddress.IPv4Interface(f"{address}/24").network
-                preferred.append(str(subnet))
+        preferred = _subnets_with(addresses)
         with self._engine.errors(f"making network {name}"):
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
@@ -54,7 +50,7 @@ class Networks:
         used_subnets = self._used_subnets(preferred)
         for text in (*preferred, *_SUBNETS):
             subnet = ipaddress.IPv4Network(text)
-            # No network of IPv6 does.
+            # A network of IPv6 overlaps none of these.
             if any(subnet.overlaps(used) for used in used_subnets):
                 continue
             pools = IPAMConfig(pool_configs=[IPAMPool(subnet=text)])
@@ -64,7 +60,7 @@ class Networks:
                 )
             except APIError as error:
                 # The engine also refuses subnets that overlap a route of the host; try the next.
-                if any(words in str(error.explanation).lower() for words in _OVERLAPS):
+                if _is_overlap(error):
                     continue
                 raise
             return network, subnet
@@ -80,9 +76,10 @@ class Networks:
         for network in self._engine.patiently(self._client.networks.list):
             subnets = _subnets_of(network)
             labels = labels_of(network)
-            leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
+            is_leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
+            is_in_the_way = not set(subnets).isdisjoint(preferred)
             # A leftover on another subnet is in nobody's way, and the sweep removes it.
-            if leftover and set(subnets) & set(preferred):
+            if is_leftover and is_in_the_way:
                 with suppress(TierbenchError):
                     self._leftovers.remove("network", network)
                     continue
@@ -104,6 +101,22 @@ class Networks:
             )
         with taken_down(lambda: self._leftovers.remove("volume", volume)):
             yield name
+
+
+def _subnets_with(addresses: Sequence[str]) -> list[str]:
+    """The subnet of the first address; none if there is none, or if it is a name."""
+    if not addresses:
+        return []
+    try:
+        interface = ipaddress.IPv4Interface(f"{addresses[0]}/24")
+    except ValueError:
+        return []
+    return [str(interface.network)]
+
+
+def _is_overlap(error: APIError) -> bool:
+    explanation = str(error.explanation).lower()
+    return any(words in explanation for words in _OVERLAPS)
 
 
 def _subnets_of(network: Any) -> list[str]:

@@ -37,21 +37,13 @@ class PortForward:
         local_port: int | None,
         address: str = "",
     ) -> None:
-        # The channel of what comes → what opens the way. Forwarding reaches a pod's loopback
-        # address alone; where nothing listens at that, a relay in the pod reaches its own.
+        # What opens each way to the port, by the channel in which its bytes come. Forwarding
+        # reaches a pod's loopback address alone; where nothing listens at that, a relay in the pod
+        # reaches its own.
         self._ways: dict[int, Callable[[], Any]] = {}
-        forwarding = [("ports", str(port))]
-        self._ways[_FORWARDED] = partial(
-            api.channel, f"{pod_path}/portforward", forwarding
-        )
+        self._ways[_FORWARDED] = _forwarding(api, pod_path, port)
         if address:
-            relay = script(__package__, "relay", address, str(port))
-            words = [("command", word) for word in relay]
-            streams = [("stdin", "true"), ("stdout", "true")]
-            relaying = [("container", MAIN), *words, *streams]
-            self._ways[channels.OUTPUT] = partial(
-                api.channel, f"{pod_path}/exec", relaying
-            )
+            self._ways[channels.OUTPUT] = _relaying(api, pod_path, port, address)
         try:
             self._listener = socket.create_server(
                 ("127.0.0.1", local_port or 0), backlog=128
@@ -82,7 +74,7 @@ class PortForward:
 
     def _carry(self, here: socket.socket) -> None:
         """Carries a connection by the first way at whose end something listens."""
-        sent = b""
+        undelivered = b""
         with here:
             for channel, open_way in self._ways.items():
                 try:
@@ -91,13 +83,28 @@ class PortForward:
                     # It looks like a port where nothing listens: who connects tries again.
                     return
                 try:
-                    ForwardedConnection(here, there, channel, sent).carry()
+                    ForwardedConnection(here, there, channel, undelivered).carry()
                 except NothingListens as refusal:
-                    sent = refusal.sent
+                    undelivered = refusal.sent
                 except (Closed, OSError, websocket.WebSocketException):
                     return
                 finally:
                     there.shutdown()
+
+
+def _forwarding(api: Api, pod_path: str, port: int) -> Callable[[], Any]:
+    """Opens a WebSocket to a port at the pod's loopback address."""
+    question = [("ports", str(port))]
+    return partial(api.channel, f"{pod_path}/portforward", question)
+
+
+def _relaying(api: Api, pod_path: str, port: int, address: str) -> Callable[[], Any]:
+    """Opens a WebSocket to a relay in the pod, which connects to `address`."""
+    command = script(__package__, "relay", address, str(port))
+    words = [("command", word) for word in command]
+    streams = [("stdin", "true"), ("stdout", "true")]
+    question = [("container", MAIN), *words, *streams]
+    return partial(api.channel, f"{pod_path}/exec", question)
 
 
 class Closed(Exception):
@@ -172,9 +179,9 @@ class ForwardedConnection:
         if code != websocket.ABNF.OPCODE_BINARY or not data:
             return
         channel = data[0]
-        # It has the port's number alone.
         is_first = channel not in self._begun
         self._begun.add(channel)
+        # The first frame of a forwarded channel has the port's number alone.
         if is_first and self._channel == _FORWARDED:
             return
         if channel == self._channel:

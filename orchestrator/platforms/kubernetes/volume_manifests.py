@@ -83,14 +83,17 @@ def described_class(thing: Mapping[str, Any]) -> StorageClass:
     annotations = thing["metadata"].get("annotations") or {}
     parameters = thing.get("parameters") or {}
     mount_options = thing.get("mountOptions") or ()
+    waits = thing.get("volumeBindingMode") == "WaitForFirstConsumer"
+    is_default = annotations.get(_DEFAULT) == "true"
+    retains = thing.get("reclaimPolicy") == "Retain"
     return StorageClass(
         name=name_of(thing),
         provisioner=str(thing["provisioner"]),
         parameters=dict(parameters),
-        waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
-        is_default=annotations.get(_DEFAULT) == "true",
+        waits=waits,
+        is_default=is_default,
         mount_options=tuple(mount_options),
-        retains=thing.get("reclaimPolicy") == "Retain",
+        retains=retains,
     )
 
 
@@ -101,18 +104,22 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
     local = spec.get("local") or {}
     annotations = thing["metadata"].get("annotations") or {}
     # Volumes of other kinds than CSI name in an annotation what has made them.
-    maker = annotations.get(_MAKER, "")
+    driver = csi.get("driver") or annotations.get(_MAKER, "")
     handle = csi.get("volumeHandle") or local.get("path") or ""
     fstype = csi.get("fsType") or local.get("fsType") or ""
+    storage_class = spec.get("storageClassName") or ""
+    size = str(spec["capacity"]["storage"])
+    mount_options = spec.get("mountOptions") or ()
+    attributes = csi.get("volumeAttributes") or {}
     return RentedVolume(
         name=name_of(thing),
-        storage_class=str(spec.get("storageClassName") or ""),
-        driver=str(csi.get("driver") or maker),
-        size_bytes=manifests.size_bytes(str(spec["capacity"]["storage"])),
+        storage_class=str(storage_class),
+        driver=str(driver),
+        size_bytes=manifests.size_bytes(size),
         handle=str(handle),
         fstype=str(fstype),
-        mount_options=tuple(spec.get("mountOptions") or ()),
-        attributes=dict(csi.get("volumeAttributes") or {}),
+        mount_options=tuple(mount_options),
+        attributes=dict(attributes),
         machine_terms=tuple(_machine_terms(spec)),
     )
 

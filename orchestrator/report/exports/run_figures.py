@@ -43,6 +43,14 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
         yield RunFigures(run, outcome, is_excluded, figures, results.span_s([data]))
 
 
+def _counting(campaign: results.Results) -> set[int]:
+    """Numbers of the runs that count."""
+    counting: set[int] = set()
+    for cell in results.cells(campaign):
+        counting |= {data.record.run.number for data in cell.finished}
+    return counting
+
+
 def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
     """One figure of each metric and scope. What the record says goes before telemetry."""
     figures: dict[tuple[str, str], Measurement] = {}
@@ -68,14 +76,6 @@ _OF_RUN = (
 )
 _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)
-
-
-def _counting(campaign: results.Results) -> set[int]:
-    """Numbers of the runs that count."""
-    counting: set[int] = set()
-    for cell in results.cells(campaign):
-        counting |= {data.record.run.number for data in cell.finished}
-    return counting
 
 
 def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:

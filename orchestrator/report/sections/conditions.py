@@ -32,24 +32,24 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 
 def _machine(index: ReportIndex) -> Block:
-    machine = list(_pairs(index.campaign.fingerprint))
+    machine = list(_flattened(index.campaign.fingerprint))
     if not machine:
         return Paragraph("Not recorded.")
-    return _facts(machine)
+    return _facts_table(machine)
 
 
-def _facts(facts: Iterable[tuple[str, str]]) -> Table:
+def _facts_table(facts: Iterable[tuple[str, str]]) -> Table:
     """A row for each name and value."""
     rows = [{"Fact": name, "Value": value} for name, value in facts]
     return table_of(rows, ("Fact", "Value"))
 
 
-def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested facts as `outer.inner` and value."""
+def _flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts, each as its name, `outer.inner`, and its value in words."""
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            yield from _pairs(value, f"{name}.")
+            yield from _flattened(value, f"{name}.")
         # What a machine did not tell is no row; 0 and False are told.
         elif value is not None and value != "" and value != []:
             # The value has its unit, so the name need not.
@@ -91,10 +91,10 @@ def _number(name: str, value: float) -> str:
 def _clusters(index: ReportIndex) -> Table:
     """A row for each tier."""
     rows = [_cluster_row(profile) for profile in index.profiles]
-    unsaid = tuple(_usual_columns(index))
-    titles = [title for title in rows[0] if title not in unsaid]
-    words = ("Tier", "Database", "Settings", "Client", "Network")
-    return table_of(rows, words, titles=titles)
+    left_out = tuple(_usual_columns(index))
+    titles = [title for title in rows[0] if title not in left_out]
+    columns_of_text = ("Tier", "Database", "Settings", "Client", "Network")
+    return table_of(rows, columns_of_text, titles=titles)
 
 
 def _usual_columns(index: ReportIndex) -> Iterator[str]:
@@ -218,7 +218,7 @@ def _read_back(index: ReportIndex) -> Block:
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
     by_tier: dict[str, dict[str, str]] = {}
     for tier in index.tiers:
-        facts = _constant(index, tier)
+        facts = _constant_facts(index, tier)
         if facts:
             by_tier[tier] = facts
     if not by_tier:
@@ -227,7 +227,7 @@ def _read_back(index: ReportIndex) -> Block:
     names: dict[str, None] = {}
     for facts in by_tier.values():
         names |= dict.fromkeys(facts)
-    return _facts((name, _value_of_all_tiers(by_tier, name)) for name in names)
+    return _facts_table((name, _value_of_all_tiers(by_tier, name)) for name in names)
 
 
 def _value_of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:
@@ -243,12 +243,13 @@ def _value_of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> 
     return "; ".join(texts)
 
 
-def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
-    """Facts that changed from run to run are left out: they stand in the runs' records."""
+def _constant_facts(index: ReportIndex, tier: str) -> dict[str, str]:
+    """The facts in which all runs of a tier agree."""
+    # Those that changed from run to run stand in the runs' records.
     runs: list[dict[str, str]] = []
     for run in index.campaign.done:
         if run.record.run.profile == tier:
-            runs.append(dict(_pairs(run.record.facts)))
+            runs.append(dict(_flattened(run.record.facts)))
     constant: dict[str, str] = {}
     if not runs:
         return constant

@@ -53,8 +53,8 @@ def _cell_row(cell: pd.Series) -> dict[str, str]:
 # ------------------------------------------------------------------ maps of colours
 
 _PALE = "#eaf3f9"  # colour of the lowest value
-# The narrowest range of colours: all cells may be alike.
-_EVEN = 1.01
+# The least factor from the lowest to the highest of a range of colours: all cells may be alike.
+_LEAST_RANGE = 1.01
 
 
 class _Range(NamedTuple):
@@ -64,10 +64,13 @@ class _Range(NamedTuple):
     high: float
 
 
-def _range(shown: ByTier, heat: Measure) -> _Range:
-    # The range is that of all tiers together, so that a colour means one value in every map.
-    values = pd.concat(shown.values())[heat.metric] * heat.factor
-    return _Range(float(values.min()), float(values.max()))
+def _heat_map(shown: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
+    """A panel for each pattern and read share. Colours mean the same for all tiers."""
+    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
+    spec = _heat_spec(heat, tier, cells, _range(shown, heat))
+    title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
+    name = f"{workload}-{tier}-{heat.file}"
+    return charts.figure(name, title, spec, {"cells": cells})
 
 
 def _heat_spec(
@@ -82,25 +85,22 @@ def _heat_spec(
         title=f"{heat.title} of {tier}",
         unit=heat.unit,
         panels=list(panels),
-        shades=_shades(values.low, values.high),
+        shades=_shades(values),
         is_deep=f"datum.value > {middle}",
     )
 
 
-def _heat_map(shown: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
-    """A panel for each pattern and read share. Colours mean the same for all tiers."""
-    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
-    spec = _heat_spec(heat, tier, cells, _range(shown, heat))
-    title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-    name = f"{workload}-{tier}-{heat.file}"
-    return charts.figure(name, title, spec, {"cells": cells})
+def _range(shown: ByTier, heat: Measure) -> _Range:
+    # The range is that of all tiers together, so that a colour means one value in every map.
+    values = pd.concat(shown.values())[heat.metric] * heat.factor
+    return _Range(float(values.min()), float(values.max()))
 
 
-def _shades(low: float, high: float) -> dict[str, Any]:
+def _shades(values: _Range) -> dict[str, Any]:
     dark = charts.PALETTE[0]
-    top = max(high, low * _EVEN)
+    top = max(values.high, values.low * _LEAST_RANGE)
     # Values of a matrix differ by powers of ten, of which a linear scale shows the top alone.
-    return {"type": "log", "domain": [low, top], "range": [_PALE, dark]}
+    return {"type": "log", "domain": [values.low, top], "range": [_PALE, dark]}
 
 
 def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
@@ -108,12 +108,12 @@ def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
     depth = int(cell["depth"])
     threads = int(cell["threads"])
     block_bytes = int(cell["block_bytes"])
-    flight = str(depth)
+    in_flight = str(depth)
     # Squares are narrow: one thread is what is taken for granted.
     if threads != 1:
-        flight = f"{depth}×{threads}"
+        in_flight = f"{depth}×{threads}"
     mix = mix_in_words(cell["pattern"], cell["read_pct"])
-    square: dict[str, Any] = {"panel": mix, "flight": flight}
+    square: dict[str, Any] = {"panel": mix, "flight": in_flight}
     # Columns stand in the order of what is in flight: "1×8" is beside "8".
     square["flight_rank"] = depth * threads
     square["block"] = disk_matrix.block_name(block_bytes)

@@ -23,7 +23,10 @@ _ROOM = 1.2
 
 @dataclass(frozen=True)
 class _Drawn:
-    """What a chart draws, of one type of transactions; "": of what stands for the workload."""
+    """What a chart draws.
+
+    `transaction_type`: the type whose figures are drawn; empty: those that stand for the workload.
+    """
 
     measure: Measure
     transaction_type: str = ""

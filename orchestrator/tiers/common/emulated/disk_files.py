@@ -230,7 +230,7 @@ def forget(
     for node, machine in zip(node_names(len(machines)), machines, strict=True):
         done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
         if done.exit_code == 0:
-            yield from removal.read(done.out, str(INSIDE), folder, machine.name)
+            yield from removal.folders_told(done.out, str(INSIDE), folder, machine.name)
         else:
             why = f"files of disks, which could not be looked at: {done.out.strip()[-200:]}"
             yield MarkedFolder(folder, kept=(why,), machine=machine.name)

@@ -64,17 +64,17 @@ def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
 
 def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     """Requests a second that `depth` in flight can make by Little's law; None if not known."""
-    mean_s = 0.0
+    request_s = 0.0
     shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
     for way, share in shares.items():
         if share:
-            latency_s = _average_s(tier, way)
-            if latency_s is None:
+            average_s = _average_s(tier, way)
+            if average_s is None:
                 return None
             # Reads and writes take turns in the queue, so their mean counts by their shares.
-            mean_s += share * latency_s
-    if mean_s:
-        return depth / mean_s
+            request_s += share * average_s
+    if request_s:
+        return depth / request_s
     return None
 
 
@@ -114,8 +114,8 @@ def pause_s(tier: Tier) -> float:
 
 def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
     """The limit in a few words: `128 in flight at 25 ms`."""
-    mean_s = depth / (reach_per_s(tier, depth, read_share) or 1.0)
-    return f"{depth} in flight at {format_seconds(mean_s)}"
+    request_s = depth / (reach_per_s(tier, depth, read_share) or 1.0)
+    return f"{depth} in flight at {format_seconds(request_s)}"
 
 
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
@@ -152,14 +152,16 @@ def judged(
     return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict, quantity)
 
 
+# ------------------------------------------------------------------ the tail of latencies
+
 P99_TOLERANCE_PCT = 20.0
 FEWEST_TIMED = 10_000  # requests of each direction: a hundred lie beyond the p99
-_RESERVE = 1.2
-_MOST_S = 300.0
+_TAIL_RESERVE = 1.2  # factor of the time that so many requests take
+_LONGEST_TAIL_S = 300.0
 # A real disk's is shown where so many requests of both directions can be timed in so long.
 _FEWEST_SHOWN = 2200
 _MOST_SHOWN_S = 7.0
-_ASSUMED_S = 1e-3
+_ASSUMED_LATENCY_S = 1e-3
 
 _QUANTITIES: Mapping[Way, GateQuantity] = {
     "read": "latency_p99_read",
@@ -171,17 +173,18 @@ def tail_window_s(tier: Tier, thorough: bool) -> float:
     """How long single requests are timed until there are enough of them, as far as a gate may
     last; 0 if that is too long, or latencies are constant."""
     if tier.disk.is_real:
-        needed_s = _FEWEST_SHOWN * (pause_s(tier) + _ASSUMED_S)
+        needed_s = _FEWEST_SHOWN * (pause_s(tier) + _ASSUMED_LATENCY_S)
         if needed_s <= _MOST_SHOWN_S:
             return needed_s
         return 0.0
     model = tier.latency.model
     if model is None or not thorough:
         return 0.0
-    latency_s = (mean_s(model.read) + mean_s(model.write)) / 2
-    request_s = pause_s(tier) + latency_s
+    average_s = (mean_s(model.read) + mean_s(model.write)) / 2
+    request_s = pause_s(tier) + average_s
     # Twice, because reads and writes take turns in one job.
-    return min(_MOST_S, _RESERVE * 2 * FEWEST_TIMED * request_s)
+    needed_s = _TAIL_RESERVE * 2 * FEWEST_TIMED * request_s
+    return min(_LONGEST_TAIL_S, needed_s)
 
 
 def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:

@@ -285,14 +285,14 @@ def folders(
         restored = set(content) == _content_if_restored(directories)
         if left_on is None or not restored or not marked_folders.is_ours(data, world):
             # A killed run may have left directories, and those of another data set are of no use.
-            removal.anew(data, names, world)
+            removal.make_anew(data, names, world)
         yield directories
         is_left = left_on is not None and mounts.is_there(left_on, machine)
     finally:
         # Nobody knows after an error what is in them. The path of a lost disk may be gone too.
         if not is_left and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
-            removal.remove_there([data], world, what)
+            removal.remove([data], world, what)
 
 
 def _content_if_restored(directories: Sequence[Path]) -> set[str]:

@@ -35,9 +35,10 @@ from orchestrator.tiers.common.real import node_places, real_disk
 _DEPTH = 128
 _LARGE_DEPTH = 32
 _RAMP = "500ms"
-_PROBE_S = 1.0
+_PROBE_S = 1.0  # how long a lone request is timed, to choose the pause between them
 # Share of the disk's rate, as in the truth gate: a lone request never waits for a cap.
 _UNHURRIED = 0.5
+# Of the lasting load: how long a step is, and how many of the first show the peak.
 _STEP_S = 5.0
 _FIRST_STEPS = 3
 _FALLEN = 0.9  # a rate below this share of the first ones: the burst is over
@@ -104,26 +105,30 @@ def record(
         burst = _burst(fio, effort, world)  # first, while there is credit
         limits = _limits(fio, effort, world)
         reads, writes = _latencies(fio, effort, limits, world)
-    day = stamp(began_s)
+    took_s = round(world.clock.now() - began_s, 1)
+    began = stamp(began_s)
+    # A stamp begins with the eight digits of its day.
+    day = f"{began[:4]}-{began[4:6]}-{began[6:8]}"
+    kernel = world.machine.facts().kernel
     measured: dict[str, Any] = {
-        "began": day,
-        "took_s": round(world.clock.now() - began_s, 1),
+        "began": began,
+        "took_s": took_s,
         "fio": version.strip(),
         "tierbench": __version__,
-        "kernel": world.machine.facts().kernel,
+        "kernel": kernel,
         "reads_timed": reads.requests,
         "writes_timed": writes.requests,
     }
-    what = str(facts.get("model") or facts["device"])
+    disk = str(facts.get("model") or facts["device"])
+    latency = recorded_disk.RecordedLatency(
+        read_quantiles_s=reads.quantiles_s, write_quantiles_s=writes.quantiles_s
+    )
     return RecordedDisk(
         schema_version=1,
-        source=f"`tierbench disk record` of {what} at {path}",
-        # A stamp begins with the eight digits of its day.
-        as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
+        source=f"`tierbench disk record` of {disk} at {path}",
+        as_of=day,
         limits=limits,
-        latency=recorded_disk.RecordedLatency(
-            read_quantiles_s=reads.quantiles_s, write_quantiles_s=writes.quantiles_s
-        ),
+        latency=latency,
         burst=burst,
         measured=measured,
         device=facts,

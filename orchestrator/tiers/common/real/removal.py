@@ -25,7 +25,7 @@ SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0
 
 
-def there(
+def remove_or_list(
     folders: Sequence[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders on the machine with the disks, or lists them, by a container.
@@ -41,17 +41,15 @@ def there(
     roots = [root_of(folder) for folder in folders]
     failure = f"{folders[0]} could not be removed"
     done = in_container(argv, roots, world, failure)
-    return read(done.out, HOST)
+    return folders_told(done.out, HOST)
 
 
-def remove_there(
-    folders: Sequence[Path], world: World, what: str, advice: str = ""
-) -> None:
-    """Removes as `there` does.
+def remove(folders: Sequence[Path], world: World, what: str, advice: str = "") -> None:
+    """Removes as `remove_or_list` does.
 
     RunError that says `what` if a folder is not ours or something of it stays.
     """
-    for left in there(folders, world):
+    for left in remove_or_list(folders, world):
         if left.foreign or left.kept:
             raise RunError(f"{what}: {left}", advice=advice)
 
@@ -61,27 +59,28 @@ def forget(
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours."""
+    # A platform of several engines has one of its own for each machine.
     if world.platform.abilities.engine_of is not None:
         return _forget_on_engines(data, world, only_list)
     existing: list[Path] = []
     for folder in _may_be_ours(data, world.machine):
         if world.machine.is_folder(str(folder)):
             existing.append(folder)
-    return there(existing, world, only_list)
+    return remove_or_list(existing, world, only_list)
 
 
 def _may_be_ours(data: Collection[Path], machine: Machine) -> list[Path]:
     """Folders of nodes, then those of data sets, at each place where they may lie."""
-    paths: set[Path] = set()
+    roots: set[Path] = set()
     for path in data:
-        paths.add(path.parent)
+        roots.add(path.parent)
     with suppress(OSError):
         # A profile may lie anywhere and be gone, but the disks that it named are mounted.
         for point in mounts.mount_points(machine):
-            paths.add(Path(point.path))
+            roots.add(Path(point.path))
     node_folders: list[Path] = []
     data_set_folders: list[Path] = []
-    for root in sorted(paths):
+    for root in sorted(roots):
         node_folders.append(root / node_places.FOLDER)
         data_set_folders += _data_sets(root / SNAPSHOTS, machine)
     return node_folders + data_set_folders
@@ -108,7 +107,7 @@ def _data_sets(shelf: Path, machine: Machine) -> list[Path]:
     return []
 
 
-def anew(folder: Path, names: Sequence[str], world: World) -> None:
+def make_anew(folder: Path, names: Sequence[str], world: World) -> None:
     """Makes a folder with our mark and empty ones in it, in place of what a killed run left there.
     RunError if something of it is not ours, or cannot be removed."""
     arguments = [f"{HOST}{folder}", *names]
@@ -130,20 +129,20 @@ def root_of(folder: Path) -> Path:
     return folder.parent
 
 
-def read(
+def folders_told(
     printed: str, root: str, at: str = "", machine: str = ""
 ) -> tuple[MarkedFolder, ...]:
     """What our program printed in a container that has the path `at` of the machine as `root`."""
 
-    def outside(path: str) -> str:
+    def on_machine(path: str) -> str:
         return f"{at}{path.removeprefix(root)}"
 
     folders: list[MarkedFolder] = []
     for line in printed.splitlines():
         if line.strip():
             content = json.loads(line)
-            content["place"] = outside(content["place"])
-            content["kept"] = [outside(path) for path in content["kept"]]
+            content["place"] = on_machine(content["place"])
+            content["kept"] = [on_machine(path) for path in content["kept"]]
             folders.append(state_of(content, machine))
     return tuple(folders)
 
@@ -164,17 +163,17 @@ def in_container(
 ) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host. RunError if it
     fails, unless `failure` does not say what that means."""
-    seen: list[Mount] = []
+    mounts_of_roots: list[Mount] = []
     for root in dict.fromkeys(roots):
         # A path that is a link is shown where it leads to, under the name that was asked for.
         source = world.machine.real_path(str(root))
-        seen.append(Mount(source, f"{HOST}{root}"))
+        mounts_of_roots.append(Mount(source, f"{HOST}{root}"))
     spec = own_images.container(
         "disk",
         f"{world.scope}-folders",
         program,
         world,
-        mounts=tuple(seen),
+        mounts=tuple(mounts_of_roots),
         capabilities=CAPABILITIES,
     )
     done = world.platform.once(spec, timeout_s=_COPY_S)

@@ -139,7 +139,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
         how = "copy"
     # An earlier snapshot of that name would be mixed with the new one.
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
-        removal.anew(folder, (), world)
+        removal.make_anew(folder, (), world)
     world.progress.step("keeping the data set")
     _copied(script(__package__, "save", "snapshots", how), pairs, world)
 
@@ -196,7 +196,7 @@ def discard(taken: Iterable[Path], world: World) -> None:
     for folder in folders:
         if world.machine.exists(str(folder)):
             there.append(folder)
-    removal.remove_there(
+    removal.remove(
         there,
         world,
         "another data set cannot take this place",
