@@ -22,8 +22,10 @@ TierbenchError                  70  catch this to catch all of ours
 
 Exceptions carry facts and never act. `advice` says what to do next."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar
 
 # 64, 69 and 70 are EX_USAGE, EX_UNAVAILABLE and EX_SOFTWARE of sysexits(3); 130 is a shell's for
@@ -52,17 +54,55 @@ MistakeKind = Literal["", "unknown name"]
 
 
 @dataclass(frozen=True)
+class KeyPlace:
+    """A key in a file that a person wrote: `profiles/x.yaml:3: tier.path`.
+
+    file: as messages name it; empty: it is not known. keys: from the top of the file down to the
+    key; none: the whole file. line: counted from 1; None: it is not known.
+    """
+
+    file: str
+    keys: tuple[str, ...] = ()
+    line: int | None = None
+
+    def below(self, *keys: str) -> KeyPlace:
+        """The place of a key below this one."""
+        return replace(self, keys=(*self.keys, *keys))
+
+    def below_path(self, path: str) -> KeyPlace:
+        """The place of `dataset.size` below this one; `path`: of keys that have no dot."""
+        return self.below(*path.split("."))
+
+    def __str__(self) -> str:
+        file = self.file
+        if self.line is not None:
+            file = f"{file}:{self.line}"
+        path = ".".join(self.keys)
+        if file and path:
+            return f"{file}: {path}"
+        return file or path
+
+
+@dataclass(frozen=True)
 class Mistake:
     """One thing wrong in something a person wrote: where (file and YAML path) and what.
 
     `kind`: what follows from it beside its words. `hint`: what to do, where that is more
-    than to correct it.
+    than to correct it. `place`: what `where` says, if it is a key of a file.
     """
 
     where: str
     what: str
     kind: MistakeKind = field(default="", compare=False, repr=False)
     hint: str = field(default="", compare=False, repr=False)
+    place: KeyPlace | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def at(cls, where: KeyPlace | str, what: str, kind: MistakeKind = "") -> Mistake:
+        """A mistake at a key of a file, or at what the text names."""
+        if isinstance(where, str):
+            return cls(where, what, kind)
+        return cls(str(where), what, kind, place=where)
 
 
 class TierbenchError(Exception):

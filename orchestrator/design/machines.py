@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import KeyPlace, Mistake, UsageError
 from orchestrator.keys import engine_addresses, refusals, schema
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
@@ -18,9 +18,10 @@ def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing |
 
     UsageError for what cannot run on the machines that it names.
     """
-    refusals.raise_all(
-        [Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)]
-    )
+    mistakes: list[Mistake] = []
+    for key, what in _mistakes(read, kind):
+        mistakes.append(Mistake.at(KeyPlace(where).below_path(key), what))
+    refusals.raise_all(mistakes)
     if read.machines:
         return Placing(machines=read.machines, client_machine=read.client_machine)
     return read.kubernetes

@@ -40,7 +40,7 @@ _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%$")
 _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
 
 
-def parse(text: str, where: str) -> tuple[Objective, ...]:
+def parse(text: str, where: errors.KeyPlace | str) -> tuple[Objective, ...]:
     """The clauses of `text`. UsageError with every mistake, each with its clause."""
     objectives: dict[_Limited, Objective] = {}
     mistakes: list[errors.Mistake] = []
@@ -52,7 +52,7 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
             objectives[_limited(objective)] = objective
         except ValueError as error:
             what = f"{clause.strip()!r}: {error}"
-            mistakes.append(errors.Mistake(where, what))
+            mistakes.append(errors.Mistake.at(where, what))
     raise_all(mistakes)
     return tuple(objectives.values())
 
@@ -175,7 +175,7 @@ def _limit_in_words(objective: Objective) -> str:
 
 
 def applied(
-    workloads: Sequence[Workload], text: str | None, where: str
+    workloads: Sequence[Workload], text: str | None, where: errors.KeyPlace | str
 ) -> tuple[Workload, ...]:
     """Workloads with the SLO of `text` instead of their own; None leaves them as they are.
 
@@ -188,7 +188,7 @@ def applied(
     clauses: dict[str, tuple[Objective, ...]] = {}
     for name, named_texts in texts.items():
         clauses[name] = parse(",".join(named_texts), where)
-    raise_all([errors.Mistake(where, what) for what in _unfit(clauses, workloads)])
+    raise_all([errors.Mistake.at(where, what) for what in _unfit(clauses, workloads)])
     return tuple(replace(load, slo=_slo_of(load, clauses)) for load in workloads)
 
 

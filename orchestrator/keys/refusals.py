@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import KeyPlace, Mistake, UsageError
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
@@ -47,10 +47,14 @@ def raise_all(mistakes: list[Mistake]) -> None:
 
 
 def unknown_name(
-    where: str, kind: str, name: str, names: Iterable[str], where_listed: str = ""
+    where: KeyPlace | str,
+    kind: str,
+    name: str,
+    names: Iterable[str],
+    where_listed: str = "",
 ) -> Mistake:
     """The mistake of an unknown name, with the words of `unknown`."""
-    return Mistake(where, unknown(kind, name, names, where_listed), "unknown name")
+    return Mistake.at(where, unknown(kind, name, names, where_listed), "unknown name")
 
 
 def near_names(name: str, options: Sequence[str]) -> list[str]:

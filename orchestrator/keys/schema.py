@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from orchestrator import model, tier, units
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys import addresses, slow_disks, tier_keys
 from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.strict_records import ReadBy, Strict
@@ -286,7 +286,9 @@ def misspelt_type(where: str, content: object) -> list[Mistake]:
     for key in content.keys() - keys:
         if nearest(key, {*keys, "type"}) == "type":
             text = "unknown key: did you mean type?"
-            return [Mistake(f"{where}: tier.{key}", text, "unknown name")]
+            return [
+                Mistake.at(KeyPlace(where, ("tier", str(key))), text, "unknown name")
+            ]
     return []
 
 

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from orchestrator.errors import Mistake, MistakeKind
+from orchestrator.errors import KeyPlace, Mistake, MistakeKind
 from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.secret_names import is_secret_key
 from orchestrator.units import OtherFormError, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
-_Place = tuple[int | str, ...]
+_Location = tuple[int | str, ...]
 
 
 class Strict(BaseModel):
@@ -47,17 +47,17 @@ class ReadBy:
 
 
 def validate(
-    record: type[_Record], where: str, content: object, context: object = None
+    record: type[_Record], place: KeyPlace, content: object, context: object = None
 ) -> _Record:
     """Makes a `record` of `content`. Raises UsageError with every mistake, each with its path."""
     try:
         return record.model_validate(content, context=context)
     except ValidationError as error:
-        raise refused(_mistakes(record, where, error.errors())) from error
+        raise refused(_mistakes(record, place, error.errors())) from error
 
 
 def _mistakes(
-    record: type[BaseModel], where: str, wrong: Sequence[Mapping[str, Any]]
+    record: type[BaseModel], place: KeyPlace, wrong: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mistake]:
     """The mistakes that pydantic found.
 
@@ -65,19 +65,24 @@ def _mistakes(
     """
     meant = {error["loc"]: _meant(record, error, wrong) for error in wrong}
     for error in wrong:
-        place = error["loc"]
+        location = error["loc"]
         # One slip of the pen is told once: as the unknown key, with the one that was meant.
-        if error["type"] == "missing" and place in meant.values():
+        if error["type"] == "missing" and location in meant.values():
             continue
         kind: MistakeKind = ""
         if error["type"] == "extra_forbidden":
             kind = "unknown name"
-        yield Mistake(_place(where, place), _say(error, meant[place]), kind)
+        what = _say(error, meant[location])
+        where = place.below(*map(str, location))
+        if where.keys:
+            yield Mistake.at(where, what, kind)
+        else:
+            yield Mistake(f"{where}: (the whole file)", what, kind, place=where)
 
 
 def _meant(
     record: type[BaseModel], error: Mapping[str, Any], errors: Sequence[Any]
-) -> _Place:
+) -> _Location:
     """The place of the key that a misspelt one seems to stand for, beside it; or an empty one."""
     if error["type"] != "extra_forbidden":
         return ()
@@ -94,16 +99,7 @@ def _meant(
     return ()
 
 
-def _place(where: str, location: tuple[int | str, ...]) -> str:
-    path = ".".join(str(part) for part in location)
-    if where.endswith(": "):  # a file, not a key in it
-        return f"{where}{path or '(the whole file)'}"
-    if path:
-        return f"{where}.{path}"
-    return where
-
-
-def _say(error: Mapping[str, Any], meant: _Place) -> str:
+def _say(error: Mapping[str, Any], meant: _Location) -> str:
     if error["type"] == "extra_forbidden":
         if meant:
             return f"unknown key: did you mean {meant[-1]}?"

@@ -35,24 +35,25 @@ def written(content: Mapping[str, Any]) -> str:
 def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     """The mistake with the line of its key, or of the nearest key above it that its file has.
 
-    `texts`: the files' texts, each by the name that mistakes in it begin with.
+    `texts`: the files' texts, each by the name that places in it have.
     """
-    file, _, path = mistake.where.partition(": ")
-    if not path or file not in texts:
+    place = mistake.place
+    if place is None or place.file not in texts:
         return mistake
     line = None
     # The text is read again only where there is a mistake. Reading each file twice would take twice
     # as long.
-    node: yaml.Node | None = yaml.compose(texts[file], yaml.SafeLoader)
-    for part in path.split("."):
+    node: yaml.Node | None = yaml.compose(texts[place.file], yaml.SafeLoader)
+    for part in place.keys:
         entry = _entry(node, part)
         if entry is None:
             break
         line = entry.begin.start_mark.line + 1
         node = entry.value
-    if line:
-        return replace(mistake, where=f"{file}:{line}: {path}")
-    return mistake
+    if line is None:
+        return mistake
+    place = replace(place, line=line)
+    return replace(mistake, where=str(place), place=place)
 
 
 class _Entry(NamedTuple):

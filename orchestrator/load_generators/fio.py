@@ -17,7 +17,7 @@ from typing import Any
 from orchestrator import parts, units
 from orchestrator.design import disk_matrix, latency_quantiles
 from orchestrator.design.disk_matrix import MatrixCell
-from orchestrator.errors import LoadError, Mistake, require_none
+from orchestrator.errors import KeyPlace, LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.rules import WorkloadRules
@@ -59,11 +59,14 @@ class Fio(parts.LoadGenerator):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         mistakes: list[Mistake] = []
         for key, what in mistakes_in(workload, spec):
-            mistakes.append(Mistake(key, what))
+            mistakes.append(Mistake.at(KeyPlace("").below_path(key), what))
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
             mistakes.append(
-                Mistake("script", f"there is no {script} below workloads/fio")
+                Mistake.at(
+                    KeyPlace("", ("script",)),
+                    f"there is no {script} below workloads/fio",
+                )
             )
         what = f"workload {workload.name} cannot be run by fio"
         require_none(mistakes, what, "see workloads/disk-matrix.yaml for one that can")

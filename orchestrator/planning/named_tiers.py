@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import KeyPlace, UsageError
 from orchestrator.keys import schema, yaml_text
 from orchestrator.planning import profiles as profile_files
 from orchestrator.planning import project_files, virtual_machines
@@ -79,7 +79,9 @@ def bought(
     chosen, size_bytes = _bought_row(root, disk, vm, rows)
     if disk.log is not None:
         log_tier, _ = _bought_row(root, disk.log, vm, rows)
-        chosen = profile_files.with_log_beside(chosen, log_tier, f"{text}: wal", rows)
+        chosen = profile_files.with_log_beside(
+            chosen, log_tier, KeyPlace(text, ("wal",)), rows
+        )
     if size_bytes is None:
         return chosen, None
     return chosen, size_bytes * chosen.count

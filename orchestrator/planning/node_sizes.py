@@ -4,7 +4,7 @@ tier's. Pure."""
 from dataclasses import replace
 
 from orchestrator import units
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys.refusals import raise_all, refused, unknown_name
 from orchestrator.keys.schema import (
     ClusterYaml,
@@ -16,18 +16,19 @@ from orchestrator.tier_catalog import Catalog
 def check_cluster(
     where: str, cluster: ClusterYaml, scale: str, catalog: Catalog
 ) -> None:
+    place = KeyPlace(where, ("cluster",))
     missing = []
     # An existing cluster has as many nodes as hosts, and may not tell their size.
     if not cluster.existing and not cluster.nodes:
-        missing.append(Mistake(f"{where}: cluster.nodes", "this key is missing"))
+        missing.append(Mistake.at(place.below("nodes"), "this key is missing"))
     if not cluster.existing and not cluster.node:
-        missing.append(Mistake(f"{where}: cluster.node", "this key is missing"))
+        missing.append(Mistake.at(place.below("node"), "this key is missing"))
     raise_all(missing)
     if cluster.node and scale not in cluster.node:
-        place = f"{where}: cluster.node"
-        raise refused([unknown_name(place, "scale", scale, cluster.node)])
+        sizes = place.below("node")
+        raise refused([unknown_name(sizes, "scale", scale, cluster.node)])
     if cluster.vm is not None:
-        catalog.vm(cluster.vm, f"{where}: cluster.vm")
+        catalog.vm(cluster.vm, place.below("vm"))
 
 
 def check_space(
@@ -43,7 +44,8 @@ def check_space(
                 f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
                 f"{units.format_bytes(bought)}: take a larger one"
             )
-            mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
+            place = KeyPlace(where, ("cluster",)).below_path(key)
+            mistakes.append(Mistake.at(place.below(scale, "disk"), what))
     raise_all(mistakes)
 
 

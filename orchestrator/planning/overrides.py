@@ -9,6 +9,7 @@ of a file, and are checked as there.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from orchestrator import facts
@@ -279,25 +280,29 @@ def _rows(workload: Workload) -> float:
 
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     """The mistake at the override in which it lies. A mistake in the file stays as it is."""
-    file, _, place = mistake.where.rpartition(": ")
-    key = _key_at(place, overrides.scale)
-    workload = file.rpartition("/")[2].rpartition(".")[0]
+    place = mistake.place
+    if place is None or not place.keys:
+        return mistake
+    key = _key_at(place.keys, overrides.scale)
+    workload = PurePath(place.file).stem
     # The last that was applied is the one whose value was read.
     for override in reversed(overrides.given):
         if override.is_of(workload) and override.key.split(".")[-1] == key:
-            return replace(mistake, where=override.place)
+            return replace(mistake, where=override.place, place=None)
     return mistake
 
 
-def _key_at(place: str, scale: str) -> str:
-    """`seed` of `scales.study.options.seed`.
+def _key_at(keys: tuple[str, ...], scale: str) -> str:
+    """`seed` of the keys `scales`, `study`, `options` and `seed`.
 
     Some mistakes say `scales.warmup` or `options.seed` of the scale in use.
     """
-    if place.startswith("scales."):
-        place = place.removeprefix("scales.").removeprefix(f"{scale}.")
-    for group in GROUPS:
-        if place.startswith(f"{group}."):
-            place = place.removeprefix(f"{group}.")
-            break
-    return place.partition(".")[0]
+    above: list[str] = []
+    if keys[0] == "scales":
+        above += ["scales", scale]
+    for key in above:
+        if len(keys) > 1 and keys[0] == key:
+            keys = keys[1:]
+    if len(keys) > 1 and keys[0] in GROUPS:
+        keys = keys[1:]
+    return keys[0]

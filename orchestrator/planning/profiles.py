@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.design import machines, node_disks
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake, UsageError
 from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
 from orchestrator.keys.schema import (
@@ -113,7 +113,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
                 tier,
                 source.name,
                 title,
-                f"{source.where}: tier",
+                KeyPlace(source.where, ("tier",)),
                 source.mechanisms,
             )
     read: NamedTierYaml | None = None
@@ -122,7 +122,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
         # A tier that is a row, or was to be one, has no limits of its own to be missing.
         if names_row or mistakes:
             record = NamedTierYaml
-        read = validate(record, f"{source.where}: ", content, source.mechanisms)
+        read = validate(record, KeyPlace(source.where), content, source.mechanisms)
         if not scale:
             scale = next(iter(read.cluster.node), ANY_SCALE)
         node_sizes.check_cluster(source.where, read.cluster, scale, source.catalog)
@@ -213,7 +213,7 @@ def _whole(
     cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
-            place = f"{where}: cluster"
+            place = KeyPlace(where, ("cluster",))
             raise refused([unknown_name(place, "cluster", cluster, clusters)])
         file = f"profiles/clusters/{cluster}.yaml"
         content["cluster"] = parse(file, clusters[cluster])
@@ -226,7 +226,8 @@ def _without_nones(keys: Mapping[str, object]) -> dict[str, object]:
 
 def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
     """UsageError with all of them (key of the tier, what is wrong), if there are any."""
-    raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in mistakes])
+    place = KeyPlace(where, ("tier",))
+    raise_all([Mistake.at(place.below_path(key), what) for key, what in mistakes])
 
 
 def _recorded(
@@ -243,11 +244,24 @@ def _recorded(
     what = "the file of `recorded` has the latencies: leave it out"
     latencies = {"read_latency", "write_latency"} & tier.keys()
     _refuse(where, [(key, what) for key in sorted(latencies)])
-    disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
+    place = KeyPlace(where, ("tier", "recorded"))
+    disk = _read_beside(place, name, beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
         # The profile's own limits stand last, and so replace what the file has.
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
     return disk
+
+
+def _read_beside(place: KeyPlace, name: str, text: str) -> RecordedDisk:
+    """The recorded disk in the file `name`. UsageError at `place`, which names the file."""
+    try:
+        return recorded_disk.read(name, text)
+    except UsageError as error:
+        mistakes: list[Mistake] = []
+        for mistake in error.mistakes:
+            what = f"{mistake.where}: {mistake.what}"
+            mistakes.append(Mistake.at(place, what, mistake.kind))
+        raise refused(mistakes) from error
 
 
 def _with_log(
@@ -261,7 +275,7 @@ def _with_log(
     keys, wrong = tier_keys.of_logs(wal, kind)
     _refuse(where, wrong)
     name = f"{tier.name}'s WAL"
-    place = f"{where}: tier.wal"
+    place = KeyPlace(where, ("tier", "wal"))
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
@@ -269,7 +283,7 @@ def _with_log(
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
     log = replace(log, disk=_disk_of_log(tier, log))
-    return with_log_beside(tier, log, f"{place}.type", catalog)
+    return with_log_beside(tier, log, place.below("type"), catalog)
 
 
 def _disk_of_log(tier: Tier, log: Tier) -> AnyDisk:
@@ -283,7 +297,7 @@ def _disk_of_log(tier: Tier, log: Tier) -> AnyDisk:
     return replace(data, storage_class=wanted)
 
 
-def with_log_beside(tier: Tier, log: Tier, place: str, catalog: Catalog) -> Tier:
+def with_log_beside(tier: Tier, log: Tier, place: KeyPlace, catalog: Catalog) -> Tier:
     """The tier with another one for its log's disk. UsageError with `place` if no machine has disks
     of both."""
     data_type = tier.origin.catalog_type
@@ -291,7 +305,7 @@ def with_log_beside(tier: Tier, log: Tier, place: str, catalog: Catalog) -> Tier
     # Limits that somebody gives have no row.
     if data_type and log_type and catalog.are_never_together(data_type, log_type):
         what = f"no machine has a disk of {log_type} beside one of {data_type}"
-        raise refused([Mistake(place, what)], "take both disks of one provider")
+        raise refused([Mistake.at(place, what)], "take both disks of one provider")
     return replace(tier, wal=log)
 
 
@@ -299,12 +313,13 @@ def read_row(
     row: str, changes: Mapping[str, object], catalog: Catalog, mechanisms: Kinds = KINDS
 ) -> Chosen:
     """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
+    place = KeyPlace("", (row,))
     if changes.get("wal") is not None:
         what = "is of the nodes of a profile: a disk alone has none"
-        raise refused([Mistake(f"{row}.wal", what)])
+        raise refused([Mistake.at(place.below("wal"), what)])
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(
-        catalog, asked, row.replace("/", "-"), "", row, mechanisms
+        catalog, asked, row.replace("/", "-"), "", place, mechanisms
     )
     scaled = _scaled(tier_catalog.striped(chosen), row)
     return replace(chosen, tier=scaled)
@@ -322,7 +337,8 @@ def _scaled(tier: Tier, where: str) -> Tier:
         return tier
     if burst is None:
         what = "the tier has no burst whose time could be scaled; leave it out"
-        raise refused([Mistake(f"{where}: tier.burst_time_scale", what)])
+        place = KeyPlace(where, ("tier", "burst_time_scale"))
+        raise refused([Mistake.at(place, what)])
     scaled = replace(burst, duration_s=burst.duration_s / scale)
     lasts = units.format_seconds(scaled.duration_s)
     note = f"Burst times are divided by {scale:g}: a full bucket lasts {lasts} here."

@@ -209,7 +209,7 @@ def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
         places = [mistake.where for mistake in same]
         if len(places) > 3:
             places = [*places[:2], f"{len(places) - 2} more"]
-        yield replace(same[0], where=units.listed(places))
+        yield replace(same[0], where=units.listed(places), place=None)
 
 
 def clusters(root: Path) -> dict[str, str]:

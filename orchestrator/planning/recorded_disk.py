@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from orchestrator.design import latency_quantiles
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.schema import Rate
 from orchestrator.keys.strict_records import Strict, validate
@@ -109,7 +109,7 @@ def read(where: str, text: str) -> RecordedDisk:
     # Python's reader gives up on lists that are nested too deeply.
     except (ValueError, RecursionError) as error:
         raise refused([Mistake(where, f"this is not JSON: {error}")]) from error
-    return validate(RecordedDisk, f"{where}: ", content)
+    return validate(RecordedDisk, KeyPlace(where), content)
 
 
 def own_limits(limits: RecordedLimits) -> dict[str, int | str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from orchestrator.design import slo
+from orchestrator.errors import KeyPlace
 from orchestrator.keys import schema
 from orchestrator.keys.refusals import refused, unknown_name
 from orchestrator.keys.strict_records import validate
@@ -26,9 +27,9 @@ def read_workload(
     changed = content
     if given:
         changed = given.applied(name, content)
-    read = validate(schema.WorkloadYaml, f"{where}: ", changed)
+    read = validate(schema.WorkloadYaml, KeyPlace(where), changed)
     if scale not in read.scales:
-        place = f"{where}: scales"
+        place = KeyPlace(where, ("scales",))
         raise refused([unknown_name(place, "scale", scale, read.scales)])
     size = read.scales[scale]
     values = {**read.model_dump(exclude={"scales", "slo"}), **dict(size)}
@@ -37,7 +38,7 @@ def read_workload(
     values["options"] = {**read.options, **size.options}
     values["scale"] = _name_of_scale(content["scales"], scale)
     workload = Workload(name, **values)
-    (with_slo,) = slo.applied([workload], read.slo, f"{where}: slo")
+    (with_slo,) = slo.applied([workload], read.slo, KeyPlace(where, ("slo",)))
     return with_slo
 
 

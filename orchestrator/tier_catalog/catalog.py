@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys.refusals import collecting, raise_all, refused, unknown_name
 from orchestrator.keys.strict_records import validate
 from orchestrator.keys.yaml_text import parse
@@ -41,7 +41,7 @@ class Catalog:
             names.update(self._sizes(full_name))
         return tuple(sorted(names))
 
-    def find(self, name: str, where: str = "tier") -> NamedType:
+    def find(self, name: str, where: KeyPlace | str = "tier") -> NamedType:
         """The type of that name, or that has a fixed size of that name. Raises UsageError."""
         if name in self.types:
             return NamedType(name, self.types[name], None)
@@ -51,7 +51,7 @@ class Catalog:
             return NamedType(full_name, self.types[full_name], size_name)
         raise refused([unknown_name(where, "tier", name, self.names, _TIERS)])
 
-    def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
+    def vm(self, name: str, where: KeyPlace | str = "cluster.vm") -> VmSize:
         """The VM size of that full name. Raises UsageError."""
         if name not in self.vms:
             raise refused([unknown_name(where, "VM size", name, self.vms, _VMS)])
@@ -106,7 +106,9 @@ def read(texts: Mapping[str, str]) -> Catalog:
             content = parse(where, text)
             # Rows cite sources by their names, so validating a row takes the file's list of them.
             sources = content.get("sources")
-            files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
+            files[where] = validate(
+                CatalogFile, KeyPlace(where), content, context=sources
+            )
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
     return _joined(files.values())
@@ -125,21 +127,21 @@ def _joined(files: Iterable[CatalogFile]) -> Catalog:
 
 def _named_twice(files: Mapping[str, CatalogFile]) -> Iterator[Mistake]:
     """A provider's types, fixed sizes and VMs share their names, also over several files."""
-    first_places: dict[str, str] = {}
+    first_places: dict[str, KeyPlace] = {}
     for where, file in files.items():
         for place, name in _names_in(where, file):
             first = first_places.setdefault(f"{file.provider}/{name}", place)
             if first != place:
-                yield Mistake(place, f"this name is already taken at {first}")
+                yield Mistake.at(place, f"this name is already taken at {first}")
 
 
-def _names_in(where: str, file: CatalogFile) -> Iterator[tuple[str, str]]:
+def _names_in(where: str, file: CatalogFile) -> Iterator[tuple[KeyPlace, str]]:
     """Place → name: of all types, then of all their sizes, then of all VMs."""
     for name in file.types:
-        yield f"{where}: types.{name}", name
+        yield KeyPlace(where, ("types", name)), name
     for type_name, kind in file.types.items():
         for name in kind.sizes or {}:
-            yield f"{where}: types.{type_name}.sizes.{name}", name
+            yield KeyPlace(where, ("types", type_name, "sizes", name)), name
     for name in file.vms:
         # A machine may have the name of a disk: the two are never asked for in the same place.
-        yield f"{where}: vms.{name}", f"VM {name}"
+        yield KeyPlace(where, ("vms", name)), f"VM {name}"

@@ -24,6 +24,9 @@ def names_a_row(tier: object) -> bool:
     return isinstance(tier, str) or (isinstance(tier, dict) and "type" in tier)
 
 
+_TIER = errors.KeyPlace("", ("tier",))
+
+
 def own(tier: Tier) -> Chosen:
     """A tier with its own numbers, in the form that `effective` takes."""
     if tier.disk.storage_class is None:
@@ -36,7 +39,7 @@ def choose(
     tier: object,
     name: str,
     title: str = "",
-    where: str = "tier",
+    where: errors.KeyPlace = _TIER,
     mechanisms: Kinds = KINDS,
 ) -> Chosen:
     """`tier`: what the profile `name` has under its key `where`.
@@ -45,7 +48,7 @@ def choose(
     beyond the type's rules or not settable.
     """
     given = tier
-    place = f"{where}.type"
+    place = where.below("type")
     # A name alone stands in the place of the whole mapping, so mistakes point there.
     if isinstance(tier, str):
         given = {"type": tier}
@@ -56,11 +59,13 @@ def choose(
     if isinstance(given, dict):
         keys = given
     mistakes = _mistakes(row, keys)
-    raise_all([errors.Mistake(f"{where}.{key}", what) for key, what in mistakes])
+    raise_all([errors.Mistake.at(where.below(key), what) for key, what in mistakes])
     return bought(row, name, title)
 
 
-def _row(catalog: Catalog, asked: Reference, where: str, place: str) -> AskedRow:
+def _row(
+    catalog: Catalog, asked: Reference, where: errors.KeyPlace, place: errors.KeyPlace
+) -> AskedRow:
     """A size in bytes of a type with fixed ones is the smallest that holds it.
 
     `place`: where the type is named.
@@ -73,7 +78,7 @@ def _row(catalog: Catalog, asked: Reference, where: str, place: str) -> AskedRow
         size_bytes = None
         if size_name is None:
             what = f"no size of {full_name} is that large"
-            raise refused([errors.Mistake(f"{where}.size", what)])
+            raise refused([errors.Mistake.at(where.below("size"), what)])
     # A type with fixed sizes and none named has no size: a mistake that is told with all others.
     size = (kind.sizes or {}).get(size_name or "")
     return AskedRow(asked, full_name, kind, size_name, size, size_bytes)

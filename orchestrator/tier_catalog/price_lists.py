@@ -50,7 +50,7 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     content = yaml_text.parse(where, text)
-    price_list = strict_records.validate(PriceList, f"{where}: ", content)
+    price_list = strict_records.validate(PriceList, errors.KeyPlace(where), content)
     source = {
         "text": price_list.source,
         "as_of": price_list.as_of,
@@ -66,7 +66,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     mistakes: list[errors.Mistake] = []
     rows: dict[str, PriceRow] = {}
     for name, components in price_list.prices.items():
-        place = f"{where}: prices.{name}"
+        place = errors.KeyPlace(where, ("prices", name))
         with refusals.collecting(mistakes):
             # A name that no row has would change nothing, and nobody would see it.
             _check_row(name, components, catalog, place)
@@ -77,7 +77,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
 
 
 def _check_row(
-    name: str, components: Mapping[str, Any], catalog: Catalog, place: str
+    name: str, components: Mapping[str, Any], catalog: Catalog, place: errors.KeyPlace
 ) -> None:
     """UsageError if the catalog has no such row, or it is paid for otherwise."""
     is_machine = name in catalog.vms
@@ -86,7 +86,7 @@ def _check_row(
     # A disk priced by the hour would be counted as a machine, and cost 730 times as much.
     if is_machine != ("per_hour" in components):
         what = "`per_hour` is the price of a virtual machine, and the only one it has"
-        raise refusals.refused([errors.Mistake(place, what)])
+        raise refusals.refused([errors.Mistake.at(place, what)])
 
 
 def _priced(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cli.common import option_values
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import KeyPlace, Mistake, UsageError
 
 FILE = Path("tierbench.yaml")
 PREFIX = "TIERBENCH"
@@ -136,10 +136,10 @@ def _unknown(
     from orchestrator.keys.refusals import unknown_name
 
     for key in given:
-        place = f"{where}: {key}"
+        place = KeyPlace(where, (str(key),))
         if key in not_in_this_file:
             advice = f"give --{key} with the command, or `{key}` in {FILE}"
-            yield Mistake(place, f"a campaign's file does not have it: {advice}")
+            yield Mistake.at(place, f"a campaign's file does not have it: {advice}")
         elif key not in options:
             advice = "`tierbench COMMAND --help` shows them"
             yield unknown_name(place, "option", str(key), options, advice)

@@ -5,7 +5,7 @@ A value of the wrong kind is refused where it stands."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 
 # Options of one text in which several things are separated by commas.
 _TEXTS_OF_SEVERAL = frozenset({"slo", "weights", "without", "node_size"})
@@ -30,11 +30,11 @@ def mistakes(
             continue
         wrong = _wrong_form(value) or _wrong_kind(value, with_this_name)
         if wrong:
-            yield Mistake(f"{where}: {key}", wrong)
+            yield Mistake.at(KeyPlace(where, (str(key),)), wrong)
         other = _other_key(key, with_this_name, keys_by_option)
         if other:
             wrong = f"{other} and {key} are one option: keep one of them"
-            yield Mistake(f"{where}: {key}", wrong)
+            yield Mistake.at(KeyPlace(where, (str(key),)), wrong)
 
 
 def _other_key(key: str, options: Sequence[Any], keys_by_option: dict[int, str]) -> str:

@@ -20,7 +20,7 @@ from orchestrator.cli.common import completion, defaults, forms, option_values, 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, KeyPlace, Mistake, UsageError
 from orchestrator.model import Plan
 
 # A file is of the kind of which it has most keys: one may be missing, or be a slip.
@@ -131,7 +131,12 @@ def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistak
         with suppress(ValueError):  # no text: told by the schema
             existing[str(key)] = schema.as_texts(value)
     _, mistakes = declaration.read_keys(existing)
-    return [replace(mistake, where=f"{where}: {mistake.where}") for mistake in mistakes]
+    placed: list[Mistake] = []
+    for mistake in mistakes:
+        assert mistake.place is not None
+        place = replace(mistake.place, file=where)
+        placed.append(replace(mistake, where=str(place), place=place))
+    return placed
 
 
 def _kind(file: Path, content: Mapping[str, Any]) -> str:
@@ -176,7 +181,7 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
         bind(load, None)
     elif given.kind == "cluster":
         content = yaml_text.parse(given.where, given.text)
-        strict_records.validate(schema.ClusterYaml, f"{given.where}: ", content)
+        strict_records.validate(schema.ClusterYaml, KeyPlace(given.where), content)
     elif given.kind == "price list":
         project_files.catalog(app.root, given.path)
     elif given.kind == "campaign":
@@ -210,7 +215,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
         option = str(getattr(error.param, "name", ""))
         key = option.replace("_", "-")
         why = option_values.why_refused(error)
-        refusals.raise_all([Mistake(f"{where}: {key}", why)])
+        refusals.raise_all([Mistake.at(KeyPlace(where, (key,)), why)])
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from orchestrator.errors import Mistake, UnavailableError
+from orchestrator.errors import KeyPlace, Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.near_keys import nearest
@@ -31,6 +31,7 @@ _DEVICES = ("devices", "wal_devices")
 _LISTS = (*_PAGES, *_DEVICES)
 _TLS_FILES = ("tls_root", "tls_certificate", "tls_key")
 _VERIFIED = ("verify-full", "verify-ca")
+_PLACE = KeyPlace("", ("cluster", "existing"))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _unknown_key(name: str) -> Mistake:
             f"`{name}` is not allowed, because results keep the profile: name "
             "`password_env` or `password_file`"
         )
-        return Mistake("cluster.existing", text, kind="unknown name")
+        return Mistake.at(_PLACE, text, "unknown name")
     text = "unknown key"
     near = nearest(name, _KEYS)
     if near:
@@ -358,7 +359,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _mistake(key: str, text: str) -> Mistake:
-    return Mistake(f"cluster.existing.{key}", text)
+    return Mistake.at(_PLACE.below(key), text)
 
 
 def _password_in(path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.errors import Mistake, UsageError, require_none
+from orchestrator.errors import KeyPlace, Mistake, UsageError, require_none
 from orchestrator.keys import addresses, shipped_yaml
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import mistakes
@@ -136,12 +136,13 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
 
 
 def _refuse(workload: Workload, wrong: Iterable[tuple[str, str]]) -> None:
-    where = f"workloads/{workload.name}.yaml"
+    place = KeyPlace(f"workloads/{workload.name}.yaml")
     what = f"BenchBase cannot run {workload.name} as its file asks"
     advice = "correct the file, or leave out --generator (GENERATOR)"
-    require_none(
-        [Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice
-    )
+    mistakes: list[Mistake] = []
+    for key, text in wrong:
+        mistakes.append(Mistake.at(place.below_path(key), text))
+    require_none(mistakes, what, advice)
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import LoadError, Mistake, require_none
+from orchestrator.errors import KeyPlace, LoadError, Mistake, require_none
 from orchestrator.extensions.hadoop import pages
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.shipped_yaml import shipped
@@ -61,7 +61,7 @@ class Tera(InClient):
             refused.append(Mistake("cluster.client", what))
         if _share_bytes(workload, spec.nodes) == 0:
             what = f"is not one file for each of {spec.nodes} nodes"
-            refused.append(Mistake("dataset.bytes", what))
+            refused.append(Mistake.at(KeyPlace("", ("dataset", "bytes")), what))
         title = f"{workload.name} cannot run on this cluster"
         require_none(refused, title, "correct these")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.errors import LoadError, Mistake
+from orchestrator.errors import KeyPlace, LoadError, Mistake
 from orchestrator.keys.addresses import Server
 from orchestrator.keys.refusals import raise_all
 from orchestrator.keys.shipped_yaml import shipped
@@ -121,8 +121,8 @@ def progress(elapsed_s: float, warmup_s: float, measure_s: float, per_s: float) 
 
 def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
     """UsageError listing what is wrong with the workload's file, given as (key, what)."""
-    where = f"workloads/{workload.name}.yaml"
-    raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes])
+    place = KeyPlace(f"workloads/{workload.name}.yaml")
+    raise_all([Mistake.at(place.below_path(key), what) for key, what in mistakes])
 
 
 def mistakes(

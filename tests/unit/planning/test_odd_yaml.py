@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
+from orchestrator.errors import EXIT_USAGE, KeyPlace, Mistake, UsageError
 from orchestrator.keys import yaml_text
 from orchestrator.keys.yaml_text import parse
 from orchestrator.planning import project_files
@@ -230,8 +230,17 @@ def test_a_mistake_gets_the_line_of_its_key_or_of_what_is_above_it(
     path: str, line: int | None
 ) -> None:
     text = "a: 1\nb:\n  c:\n  - d: 1\n  - d: 2\n"
-    mistake = yaml_text.with_line(Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text})
+    place = KeyPlace("x.yaml").below_path(path)
+    mistake = yaml_text.with_line(Mistake.at(place, "wrong"), {"x.yaml": text})
     assert mistake.where == (f"x.yaml:{line}: {path}" if line else f"x.yaml: {path}")
+
+
+def test_a_key_with_a_dot_has_its_line_in_a_file_with_a_colon() -> None:
+    """Both signs part a place in words: this one was told at `settings`, or without a line."""
+    text = "cluster:\n  settings:\n    dfs.replication: 3\n    dfs.blocksize: 1\n"
+    place = KeyPlace("a: b.yaml", ("cluster", "settings", "dfs.blocksize"))
+    mistake = yaml_text.with_line(Mistake.at(place, "wrong"), {"a: b.yaml": text})
+    assert mistake.where == "a: b.yaml:4: cluster.settings.dfs.blocksize"
 
 
 def test_the_exit_code_is_that_of_a_bad_profile(

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BeforeValidator
 
 from orchestrator import units
-from orchestrator.errors import UsageError
+from orchestrator.errors import KeyPlace, UsageError
 from orchestrator.keys import strict_records, yaml_text
 from orchestrator.planning import overrides, project_files
 from orchestrator.planning.profiles import read_profile
@@ -82,7 +82,7 @@ def test_a_secret_is_not_in_what_is_expected(
     content: dict[str, object], remains: str
 ) -> None:
     with pytest.raises(UsageError) as raised:
-        strict_records.validate(_Secrets, "x.yaml: ", content)
+        strict_records.validate(_Secrets, KeyPlace("x.yaml"), content)
     (mistake,) = raised.value.mistakes
     assert f"{mistake.where}: {mistake.what}" == f"x.yaml: {remains}"
 
