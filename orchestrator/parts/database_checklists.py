@@ -23,7 +23,7 @@ class CheckedFact:
     claim: str
     state: CheckState
     seen: str
-    inferred: bool = False
+    inferred: bool
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from orchestrator.analysis.figures.error_counts import sum_errors
 from orchestrator.facts import GeneratorFacts
+from orchestrator.units import named
 
 
 def one_of(
@@ -83,7 +84,11 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
         return [sum(column) for column in zip(*values, strict=True)]
     if values.count(values[0]) == len(values):
         return values[0]
-    return dict(zip(clients, values, strict=True))
+    by_client = dict(zip(clients, values, strict=True))
+    # A fact that is a text has to stay one, or it would be dropped when it is read.
+    if all(isinstance(value, str) for value in values):
+        return named(by_client)
+    return by_client
 
 
 def _is_number(value: object) -> bool:

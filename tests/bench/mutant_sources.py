@@ -48,7 +48,8 @@ class Mistake:
 class Mutant:
     """A mistake, and what it says. `function`: where the outermost function
     begins whose code has the mistake, 0 if it is made while the module is imported; `block`: where
-    its run of statements begins (`executed_blocks`).
+    its run of statements begins (`executed_blocks`). `used_in`: the blocks of the module that use
+    what a mistake is in that is made while it is imported, as a constant or a default.
     """
 
     module: str
@@ -60,6 +61,7 @@ class Mutant:
     after: str
     function: int
     block: int
+    used_in: tuple[int, ...] = ()
 
     @property
     def content(self) -> tuple[str, str, str, str]:
@@ -200,8 +202,10 @@ class _Places(ast.NodeVisitor):
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._names.append(node.name)
-        self._visit_all(node.args.defaults)
-        self._visit_all([default for default in node.args.kw_defaults if default])
+        # Nobody calls what a protocol declares: its defaults are for a type checker.
+        if not _is_declared_only(node):
+            self._visit_all(node.args.defaults)
+            self._visit_all([default for default in node.args.kw_defaults if default])
         self._functions.append(node)
         self._visit_all(node.body)
         self._functions.pop()
@@ -219,6 +223,17 @@ def _children_that_run(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.AnnAssign):
         return [node.target, node.value] if node.value else []
     return list(ast.iter_child_nodes(node))
+
+
+def _is_declared_only(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether its body is a docstring or `...` alone."""
+    for statement in node.body:
+        is_constant = isinstance(statement, ast.Expr) and isinstance(
+            statement.value, ast.Constant
+        )
+        if not is_constant:
+            return False
+    return True
 
 
 def _means_nothing(node: ast.AST) -> bool:
@@ -262,9 +277,12 @@ def mutants(module: Path, mistakes: list[Mistake]) -> list[Mutant]:
         function = places.function.get(node)
         begins = 0
         block = 0
+        used_in: tuple[int, ...] = ()
         if function is not None:
             begins = first_line(function)
             block = marking.block_of[statement]
+        else:
+            used_in = tuple(_blocks_that_use(statement, tree, marking))
         mistaken = copy.deepcopy(node)
         CHANGES[mistake.kind](mistaken)
         mutant = Mutant(
@@ -277,9 +295,32 @@ def mutants(module: Path, mistakes: list[Mistake]) -> list[Mutant]:
             after=_one_line(mistaken),
             function=begins,
             block=block,
+            used_in=used_in,
         )
         described.append(mutant)
     return described
+
+
+def _blocks_that_use(
+    statement: ast.stmt, tree: ast.Module, marking: Marking
+) -> list[int]:
+    """Where the blocks begin that name what a statement of the module makes; of a function with a
+    default, where its own begins."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        inside = [marking.block_of.get(part) for part in statement.body]
+        return [block for block in inside if block][:1]
+    names: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    blocks: set[int] = set()
+    for other, block in marking.block_of.items():
+        for node in ast.walk(other):
+            if isinstance(node, ast.Name) and node.id in names:
+                blocks.add(block)
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                blocks.add(block)
+    return sorted(blocks)
 
 
 def first_line(function: ast.stmt) -> int:

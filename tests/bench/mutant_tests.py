@@ -98,10 +98,13 @@ def _candidates(file: str, record: FileRecord, mutant: Mutant) -> Candidates:
     single test executes: it may be remembered, and the others do without."""
     found = Candidates(file)
     is_shared = _has(record.shared, mutant)
+    used_in = set(mutant.used_in)
     for name, test in record.tests.items():
         if not test.passed:
             continue
-        if is_shared or _has(test.blocks, mutant):
+        executed = test.blocks.get(mutant.module, ())
+        is_user = not used_in.isdisjoint(executed)
+        if is_shared or is_user or _has(test.blocks, mutant):
             found.tests[name] = test.cpu_s
         elif mutant.module in test.blocks:
             found.others[name] = test.cpu_s
@@ -111,15 +114,18 @@ def _candidates(file: str, record: FileRecord, mutant: Mutant) -> Candidates:
 
 
 def _as_imported(mutant: Mutant, in_files: list[Candidates]) -> list[Candidates]:
-    """All tests that execute something of the module; those of files that name it, if none does."""
-    with_all: list[Candidates] = []
+    """The tests that use what is mistaken first, then all that execute something of the module;
+    those of files that name it, if none does."""
+    users = [Candidates(found.file, found.tests) for found in in_files if found.tests]
+    users.sort(key=lambda found: _order_of_files(mutant, found))
+    others: list[Candidates] = []
     for found in in_files:
-        all_tests = {**found.tests, **found.others}
-        with_all.append(Candidates(found.file, all_tests))
-    if not with_all:
-        with_all = _that_name(mutant)
-    with_all.sort(key=lambda found: _order_of_files(mutant, found))
-    return with_all[:MOST_FILES_IMPORTED]
+        if not found.tests:
+            others.append(Candidates(found.file, found.others))
+    if not users and not others:
+        others = _that_name(mutant)
+    others.sort(key=lambda found: _order_of_files(mutant, found))
+    return [*users, *others][:MOST_FILES_IMPORTED]
 
 
 def _that_name(mutant: Mutant) -> list[Candidates]:

@@ -149,7 +149,7 @@ def _other_engine(before: Results, after: Results) -> Iterator[str]:
     for key in dict.fromkeys((*first, *second)):
         if str(first.get(key)) != str(second.get(key)):
             unlike.append(key)
-    if first != second:
+    if unlike:
         yield f"the container engine was another, or set otherwise: {listed(unlike)} differ"
 
 

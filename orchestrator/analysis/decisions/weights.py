@@ -94,12 +94,10 @@ def _by_themselves(workloads: Sequence[str]) -> list[str]:
     """Remarks on workloads whose weight does not count."""
     if not workloads:
         return []
-    have = "has"
+    names = listed(workloads)
     if len(workloads) > 1:
-        have = "have"
-    return [
-        f"The weight of {listed(workloads)} does not count: it {have} to be met alone"
-    ]
+        return [f"The weights of {names} do not count: each has to be met alone"]
+    return [f"The weight of {names} does not count: it has to be met alone"]
 
 
 def _counted_over(

@@ -138,7 +138,8 @@ def test_a_rise_and_a_small_change_are_not_worse() -> None:
 def test_one_campaign_off_its_level_is_open_and_not_worse() -> None:
     found = of(over([*RATES, 80.0]))
     assert len(found.levels) == 1 and not found.worse
-    assert "below its level" in found.open
+    assert "19.9 % below its level" in found.open
+    assert "25.1 % above its level" in of(over([*RATES, 125.0])).open
     assert not of(over(RATES)).open
 
 

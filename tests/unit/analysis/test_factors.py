@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
-from orchestrator.analysis.conclusions import TierValues, VariedWorkload
+from orchestrator.analysis.conclusions import Decision, TierValues, VariedWorkload
 from orchestrator.analysis.decisions import laws
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.decisions.horizons import horizons as horizon_sentences
+from orchestrator.analysis.decisions.values import Values
+from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.metrics import METRICS
+from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads
 
@@ -258,6 +262,75 @@ def test_a_tier_that_does_not_serve_the_rate_is_not_enough_for_it() -> None:
     assert {step.reason for step in steps} == {
         "a rate that was asked for is not served"
     }
+
+
+@cache
+def enough_at_two() -> tuple[Results, Sequence[Decision]]:
+    """`premium` is enough at the first two values of four."""
+    campaign = campaign_of({"premium": (1000, 1000, 300, 250), "ultra": BEST})
+    return campaign, judge(campaign).decisions
+
+
+def why_it_ends(reads_per_s: Sequence[float], causes: Sequence[str]) -> str:
+    """What is said behind the horizon of `premium`. `causes`: what limits it at each value."""
+    load_names = [load.name for load in loads.varied(TABLES)]
+
+    def with_reads(run: RunData) -> RunData:
+        place = load_names.index(run.record.run.workload)
+        reads = measured("disk_read_iops", reads_per_s[place])
+        figures = (*run.record.measurements, reads)
+        return replace(run, record=replace(run.record, measurements=figures))
+
+    campaign, decisions = enough_at_two()
+    campaign = replace(campaign, runs=tuple(map(with_reads, campaign.runs)))
+    (values,) = Values.of_plan(campaign, "factor").values()
+    named: dict[Cell, Any] = {}
+    for name, cause in zip(load_names, causes, strict=True):
+        named["premium", name] = cause
+    (text,) = horizon_sentences(values, named, decisions)
+    assert text.startswith("premium is enough up to 20 tables")
+    return text.partition("at 30 tables it is not")[2]
+
+
+UNKNOWN = ("unattributed",) * 4
+
+
+@pytest.mark.parametrize(
+    ("reads_per_s", "causes", "words"),
+    [
+        ((0, 0, 0, 0), UNKNOWN, ""),
+        # 0.1 reads a transaction are hardly any; 0.11 are some.
+        ((0, 0, 30, 0), UNKNOWN, ""),
+        (
+            (0, 0, 33, 0),
+            UNKNOWN,
+            ": reads leave the cache (0 → 0.110 disk reads a transaction)",
+        ),
+        # One and a half times as many as at the value before are as many.
+        ((0, 1000, 450, 0), UNKNOWN, ""),
+        (
+            (0, 1000, 480, 0),
+            UNKNOWN,
+            ": reads leave the cache (1 → 1.60 disk reads a transaction)",
+        ),
+        (
+            (0, 0, 0, 0),
+            ("cpu_bound", "cpu_bound", "iops_cap", "cpu_bound"),
+            ": limited by IOPS cap, at 20 tables by CPU bound",
+        ),
+        (
+            (0, 0, 300, 0),
+            ("unattributed", "unattributed", "iops_cap", "unattributed"),
+            ": reads leave the cache (0 → 1 disk reads a transaction); limited by IOPS cap",
+        ),
+        ((0, 0, 0, 0), ("iops_cap",) * 4, ": limited by IOPS cap"),
+        ((0, 0, 0, 0), ("cpu_bound", "cpu_bound", "unattributed", "cpu_bound"), ""),
+    ],
+)
+def test_a_horizon_says_what_is_another_behind_it(
+    reads_per_s: Sequence[float], causes: Sequence[str], words: str
+) -> None:
+    assert why_it_ends(reads_per_s, causes) == words
 
 
 def test_one_tier_alone_has_no_decision_and_its_laws() -> None:

@@ -177,6 +177,37 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
     )
 
 
+def test_what_is_not_recorded_of_a_machine_is_told_once() -> None:
+    """The kernel is not missed beside a machine that is unknown."""
+
+    def missing(**host: Any) -> str:
+        made = compared(on(campaign_of_rates(), 0, **host), on(campaign_of_rates(), 7))
+        (text,) = [doubt for doubt in made.doubts if doubt.startswith("not recorded")]
+        return text.partition("not compared: ")[2]
+
+    assert missing(hostname="") == "the machine"
+    assert missing(hostname="", kernel="") == "the machine"
+    assert missing(kernel="") == "its kernel"
+
+
+def test_engines_that_differ_are_named_by_what_differs() -> None:
+    first = {"version": "27.1", "live_restore": True, "storage": "overlay2"}
+
+    def doubts(second: object) -> list[str]:
+        before = later(on(campaign_of_rates(), 0), 0, engine=first)
+        after = later(on(campaign_of_rates(), 7), 7, engine=second)
+        made = compared(before, after)
+        return [text for text in made.doubts if "container engine" in text]
+
+    (text,) = doubts({"version": "28.0", "live_restore": True, "cgroup": "2"})
+    assert text == (
+        "the container engine was another, or set otherwise: version, storage and cgroup differ"
+    )
+    assert not doubts(first) and not doubts(None)
+    # A value that reads the same is no difference.
+    assert not doubts({**first, "live_restore": "True"})
+
+
 @pytest.mark.parametrize(
     ("other", "reason"),
     [

@@ -19,6 +19,8 @@ from orchestrator.analysis.decisions.candidates import (
 )
 from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.analysis.decisions.weighted_mean import AVERAGE, P99
+from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Record
@@ -235,6 +237,57 @@ def test_workloads_without_a_common_repetition_say_so() -> None:
         "The mean takes repetitions that finished under each of its workloads: "
         "premium-v2 has none, ultra has none"
     ) in made.reason
+
+
+@pytest.mark.parametrize(
+    ("rebuilt", "note"),
+    [
+        (
+            ("lost",),
+            "The weight of lost does not count: it has to be met alone",
+        ),
+        (
+            ("lost", "gone"),
+            "The weights of lost and gone do not count: each has to be met alone",
+        ),
+    ],
+)
+def test_weights_of_what_has_to_be_met_alone_do_not_count(
+    rebuilt: Sequence[str], note: str
+) -> None:
+    contests = [_contest(load, {THROUGHPUT: 1.0}) for load in LOADS]
+    contests += [_contest(load, {THROUGHPUT: 1.0, REBUILD[0]: 1.0}) for load in rebuilt]
+    made = weighed(contests, dict.fromkeys((*LOADS, *rebuilt), 1.0))
+    assert note in made.notes
+    assert [contest.workload for contest in made.contests[1:]] == list(rebuilt)
+
+
+@pytest.mark.parametrize(
+    ("with_average", "note"),
+    [
+        (
+            ("a",),
+            "Average latency counts over a alone: b and c do not compare it",
+        ),
+        (
+            ("a", "b"),
+            "Average latency counts over a and b alone: c does not compare it",
+        ),
+        (("a", "b", "c"), ""),
+    ],
+)
+def test_what_not_all_workloads_compare_is_told(
+    with_average: Sequence[str], note: str
+) -> None:
+    contests: list[Contest] = []
+    for load in ("a", "b", "c"):
+        criteria = {P99: 1.0}
+        if load in with_average:
+            criteria[AVERAGE] = 1.0
+        contests.append(_contest(load, criteria))
+    notes = weighed(contests, {"a": 1.0, "b": 2.0, "c": 3.0}).notes
+    assert [text for text in notes if "counts over" in text] == [note] * bool(note)
+    assert "In the mean no weighted workload compares throughput" in notes
 
 
 # ------------------------------------------------------------------ what it rests on

@@ -96,7 +96,8 @@ def test_copies_and_a_store_are_planned_in_one_campaign_as_documented(
 
 def findings(unconfirmed: dict[str, CheckState]) -> list[CheckedFact]:
     return [
-        CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES
+        CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "", False)
+        for name in NAMES
     ]
 
 

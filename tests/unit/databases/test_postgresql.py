@@ -16,6 +16,7 @@ import pytest
 from orchestrator.databases.postgresql import checkpoints_s
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node
+from orchestrator.powers import Completed
 from orchestrator.system import sql
 from tests.fake_postgresql import MIB, NETWORK, Bench, by_place, spec, volumes
 from tests.fakes import completed
@@ -236,21 +237,28 @@ LOCATION:  errorMissingColumn, parse_relation.c:3716
 """
 
 
-def warmed(refusal: str) -> Bench:
-    """Where psql ended so on every node."""
-    bench = Bench(1)
+def warmed(*refusals: str) -> Bench:
+    """Where psql ended so on one node after the other; it reads to the end where it says
+    nothing."""
+    bench = Bench(len(refusals))
     bench.server.row |= {
         "shared_buffers_bytes": 64 * MIB,
         "oid": 1,
         "is_index": False,
         "blocks": 8,
     }
-    bench.run(lambda cluster: warm(bench, cluster, refusal))
+    bench.run(lambda cluster: warm(bench, cluster, refusals))
     return bench
 
 
-def warm(bench: Bench, cluster: Cluster, refusal: str) -> None:
-    bench.engine.answer = lambda _container, _argv: completed(exit_code=2, err=refusal)
+def warm(bench: Bench, cluster: Cluster, refusals: Sequence[str]) -> None:
+    by_container: dict[str, Completed] = {}
+    for node, refusal in zip(cluster.nodes, refusals, strict=True):
+        ended = completed()
+        if refusal:
+            ended = completed(exit_code=2, err=refusal)
+        by_container[node.container or ""] = ended
+    bench.engine.answer = lambda container, _argv: by_container[container]
     bench.database.warm(cluster, bench.world)
 
 
@@ -261,6 +269,16 @@ def test_reading_that_the_server_gave_up_is_a_cache_that_is_not_full() -> None:
     assert "the cache was not full" in text
     readings = [entry for entry in bench.engine.asked if "--command" in entry]
     assert readings and all("--set=VERBOSITY=verbose" in entry for entry in readings)
+
+
+@pytest.mark.parametrize("refusals", [(GIVEN_UP, ""), ("", GIVEN_UP)])
+def test_one_node_whose_cache_is_not_full_is_enough_for_the_warning(
+    refusals: tuple[str, str],
+) -> None:
+    bench = warmed(*refusals)
+    (text,) = bench.world.progress.said  # type: ignore[attr-defined]
+    assert text == "the cache was not full after 600 s of reading"
+    assert not warmed("", "").world.progress.said  # type: ignore[attr-defined]
 
 
 def test_another_refusal_is_no_time_that_is_over_whatever_it_names() -> None:

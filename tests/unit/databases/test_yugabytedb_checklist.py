@@ -236,7 +236,7 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls() -> None:
 
 def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None:
     made = [
-        CheckedFact("banner", "a claim", "confirmed", "2.18.1.0"),
+        CheckedFact("banner", "a claim", "confirmed", "2.18.1.0", False),
         CheckedFact(
             "memory", "a claim", "not confirmed", "password=hunter2 and more", True
         ),
@@ -248,6 +248,7 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
     (file,) = (tmp_path / "results").iterdir()
     assert str(file) in progress.said[1]
     text = file.read_text()
+    assert "banner (inferred)" not in text
     assert "not confirmed memory (inferred): a claim" in text and "sha256:84" in text
     assert "hunter2" not in text
 

@@ -182,6 +182,41 @@ def test_locks_are_counted_where_the_database_sampled_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("figures", "shares"),
+    [
+        # Ten sessions: six in an I/O that takes as long as on the idle disk, four at a lock.
+        (
+            {"seen_reading_pct": 60.0, "seen_locked_pct": 40.0},
+            {"contention", "latency_bound"},
+        ),
+        # Whoever holds a lock waits for CPU as all do, from 85 % of the node's on.
+        (
+            {"seen_running_pct": 60.0, "seen_locked_pct": 40.0, "cpu_pct": 84.9},
+            {"contention", "cpu_bound"},
+        ),
+        (
+            {"seen_running_pct": 60.0, "seen_locked_pct": 40.0, "cpu_pct": 85.0},
+            {"cpu_bound"},
+        ),
+        ({"seen_idle_pct": 100.0}, {"network_bound"}),
+        ({"seen_idle_pct": 100.0, "client_cores": 10.0}, {"client_bound"}),
+        (
+            {"seen_syncing_pct": 100.0, "wal_disk_syncing_pct": 100.0},
+            {"wal_disk_bound"},
+        ),
+    ],
+)
+def test_what_throughput_follows_where_sessions_were_seen(
+    figures: dict[str, float], shares: set[str]
+) -> None:
+    values = of_figures({"sessions": 10.0, "node_cores": 6.0, **figures})
+    found = throughput_shares.follows(values)
+    assert {name for name, share in found.items() if share > 0} == shares
+    assert sum(found.values()) == pytest.approx(100.0)
+    assert "contention" not in found or figures.get("cpu_pct", 0.0) < 85.0
+
+
+@pytest.mark.parametrize(
     ("covered_s", "locked_pct"), [(14.9, None), (15.0, 78.0), (29.0, 78.0)]
 )
 def test_locks_are_known_where_at_least_half_of_the_window_was_covered(

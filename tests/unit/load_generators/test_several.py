@@ -33,7 +33,7 @@ from orchestrator.model import Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.planning import client_shares
 from orchestrator.powers import World
-from orchestrator.run import several_clients
+from orchestrator.run import merged_facts, several_clients
 from tests import benchbase
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, Talk, fake_world
@@ -116,6 +116,19 @@ def test_however_records_are_split_among_clients_they_are_those_of_one(
     assert [entry["recorded_transactions"] for entry in clients.values()] == list(
         map(len, parts)
     )
+
+
+def test_one_client_elsewhere_leaves_its_files_in_the_runs_folder(
+    tmp_path: Path,
+) -> None:
+    """Only several have a folder each."""
+    row = (10**18, 5, 0, 0, 0, 0, 0)
+    left(tmp_path, [[row]])
+    noted(tmp_path, ["client-1"])
+    window_s = (1e9 - 1, 1e9 + 1)
+    result = several_clients.read(SYSBENCH, a_workload(), tmp_path, *window_s)
+    assert result.facts.recorded_transactions == 1
+    assert list(result.facts.clients) == ["client-1"]
 
 
 def plain(tables: Any) -> pd.DataFrame:
@@ -372,6 +385,90 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
         LoadError, match=r"never measured at the same time: .* 195\.0 s"
     ):
         carried(Load(carry), fake_world(platform=Elsewhere()), tmp_path)
+
+
+def test_steps_of_the_first_and_messages_of_all_are_shown_with_their_client(
+    tmp_path: Path,
+) -> None:
+    def carry(share: Share, workload: Workload, client: World) -> tuple[Phase, Phase]:
+        client.progress.step(f"step {share.number}")
+        client.progress.note(f"note {share.number}")
+        client.progress.warn(f"warning {share.number}")
+        return Phase("warm-up", 1.0, 2.0), Phase("measure", 2.0, 100.0)
+
+    world = fake_world(platform=Elsewhere())
+    carried(Load(carry), world, tmp_path)
+    shown: Any = world.progress
+    assert shown.steps == ["client-1 of 3: step 1"]
+    texts: list[str] = []
+    for number in (1, 2, 3):
+        texts.append(f"client-{number}: note {number}")
+        texts.append(f"client-{number}: warning {number}")
+    assert sorted(shown.said) == texts
+
+
+def test_the_throughput_of_all_clients_is_told_when_the_first_reports(
+    tmp_path: Path,
+) -> None:
+    """One client after the other, from the last on."""
+    told: list[float] = []
+    turns = {number: threading.Event() for number in (0, 1, 2, 3)}
+    turns[3].set()
+
+    def carry(share: Share, workload: Workload, client: World) -> tuple[Phase, Phase]:
+        turns[share.number].wait(10)
+        client.throughput_seen(10.0 * share.number)
+        turns[share.number - 1].set()
+        return Phase("warm-up", 1.0, 2.0), Phase("measure", 2.0, 100.0)
+
+    world = replace(fake_world(platform=Elsewhere()), throughput_seen=told.append)
+    carried(Load(carry), world, tmp_path)
+    assert told == [60.0]
+
+
+def test_facts_of_all_clients_are_sums_or_what_all_say() -> None:
+    shared = {"payload": "read", "ends_with_work": True}
+    one = GeneratorFacts.read(
+        {
+            **shared,
+            "recorded_transactions": 3.0,
+            "unstarted": 1.0,
+            "warmup_s": 20.0,
+            "bytes_per_transaction": 100.0,
+            "warmup_steady": True,
+            "began_s": 12.0,
+            "woke_late_avg_s": 0.5,
+            "histogram": [1, 2],
+            "version": "1",
+        }
+    )
+    two = GeneratorFacts.read(
+        {
+            **shared,
+            "recorded_transactions": 4.0,
+            "unstarted": 2.0,
+            "warmup_s": 30.0,
+            "bytes_per_transaction": 90.0,
+            "warmup_steady": False,
+            "histogram": [10, 20],
+            "version": "2",
+        }
+    )
+    notes = {
+        "a": {"began_s": 10.0, "shifted_s": 3.0},
+        "b": {"began_s": 11.5, "shifted_s": 0.0},
+    }
+    merged = merged_facts.one_of({"a": one, "b": two}, notes)
+    assert (merged.recorded_transactions, merged.unstarted) == (7.0, 3.0)
+    assert (merged.warmup_s, merged.bytes_per_transaction) == (30.0, 100.0)
+    assert (merged.warmup_steady, merged.ends_with_work) == (False, True)
+    assert (merged.payload, merged.woke_late_avg_s) == ("read", None)
+    assert merged.more["histogram"] == [11, 22]
+    assert merged.version == "a 1, b 2"
+    # Where a client says when its last thread began, that counts, by this computer's clock.
+    assert merged.start_skew_s == 2.5
+    assert merged.clients["a"]["began_s"] == 9.0
+    assert merged.clients["b"]["recorded_transactions"] == 4.0
 
 
 # ------------------------------------------------------------------ one client on another machine

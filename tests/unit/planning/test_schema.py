@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import refusals
+from orchestrator.keys.schema import bucket_pct
 from orchestrator.planning import named_files, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.planning.workloads import read_workload
@@ -21,6 +22,28 @@ def mistakes_of(text: str, scale: str = "smoke") -> tuple[Mistake, ...]:
     with pytest.raises(UsageError) as raised:
         read_profile("x", text, {"small": CLUSTER}, scale)
     return raised.value.mistakes
+
+
+@pytest.mark.parametrize(
+    ("value", "pct"),
+    [
+        ("full", 100.0),
+        ("empty", 0.0),
+        ("lowest", "lowest"),
+        (0, 0.0),
+        ("0 %", 0.0),
+        (100, 100.0),
+        ("12.5%", 12.5),
+    ],
+)
+def test_how_full_a_bucket_is(value: object, pct: object) -> None:
+    assert bucket_pct(value, "lowest") == pct
+
+
+@pytest.mark.parametrize("value", [-0.1, "100.1", "half", "nan", "lowest", None])
+def test_what_is_no_share_of_a_bucket_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="use full, empty or a percentage"):
+        bucket_pct(value)
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])

@@ -18,6 +18,7 @@ from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has
 from tests.plans import a_plan, a_workload
+from tests.tiers import changed
 
 GIB = 2**30
 TPCC, SELECT = build_workload("tpcc"), build_workload("point-select")
@@ -98,6 +99,49 @@ def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
     )
     assert loads[0] == empty and len(notes) == 1
     assert (data_sizes.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
+
+
+def with_parameters(**parameters: int) -> Workload:
+    return replace(SELECT, dataset=replace(SELECT.dataset, parameters=parameters))
+
+
+@pytest.mark.parametrize(
+    ("load", "data_bytes"),
+    [
+        (with_parameters(bytes=7, warehouses=2), 7),
+        (with_parameters(warehouses=2), 210_000_000),
+        (with_parameters(tables=3, rows=10), 7680),
+        (with_parameters(tables=3, table_size=10), 7680),
+        (with_parameters(tables=3), None),
+        (with_parameters(rows=10), None),
+        # Jobs of fio have a number of threads and no rows.
+        (with_parameters(threads=4), 0),
+        (replace(with_parameters(), database="fio"), 0),
+        (with_parameters(), None),
+    ],
+)
+def test_what_the_data_of_a_load_take(load: Workload, data_bytes: int | None) -> None:
+    assert data_sizes.data_bytes(load) == data_bytes
+
+
+def test_what_is_on_nodes_and_restored_is_known_or_as_much_as_disks_hold() -> None:
+    """Three nodes with two copies, whose disks are sized for 250 GiB."""
+    node = NodeSize(8.0, GIB, 250 * GIB)
+    profile = build_profile("premium")
+    cluster = replace(profile.cluster, nodes=3, replication_factor=2, node=node)
+    profile = replace(profile, cluster=cluster)
+    known = with_parameters(bytes=6 * GIB)
+    assert data_sizes.loaded_bytes(profile, known) == (6 * GIB, 6 * GIB)
+    assert data_sizes.bytes_on_node(profile, known) == (4 * GIB, 4 * GIB)
+    # Emulated disks are copied for all nodes, real ones node by node.
+    assert data_sizes.restored_bytes(profile, known) == 12 * GIB
+    real = replace(profile, tier=changed(profile.tier, like="mounted"))
+    assert data_sizes.restored_bytes(real, known) == 4 * GIB
+    unknown = with_parameters(rows=10)
+    assert data_sizes.bytes_on_node(profile, unknown) == (0, 250 * GIB)
+    assert data_sizes.loaded_bytes(profile, unknown) == (0, 750 * GIB)
+    of_others = replace(profile, cluster=replace(cluster, node=None))
+    assert data_sizes.bytes_on_node(of_others, unknown) == (0, 0)
 
 
 def test_the_largest_memory_counts_and_bytes_count_once() -> None:

@@ -612,6 +612,8 @@ def test_the_gate_measures_a_volume_for_each_node(
     ]
     assert gate.device["host_cpu_pct"] == 27.0 and len(gate.device["disks"]) == 3
     assert platform.there == {"fast": FAST}
+    shown: Any = world.progress
+    assert not any("reading the copy" in step for step in shown.steps), "it is empty"
 
 
 def test_a_gate_is_taken_on_the_size_that_runs_get(world: World, rents: Rents) -> None:

@@ -315,6 +315,15 @@ def test_the_ladder_finds_the_depth_where_the_cap_is_reached() -> None:
     assert knee.limit == "queue depth at which reads reach the cap (cap × latency: 3.3)"
 
 
+def test_without_a_cap_the_highest_rate_counts_as_one() -> None:
+    """Reached is within its tolerance: 1,080 of 1,100 are, 1,000 are not."""
+    free = changed(PREMIUM, iops=None, bytes_per_s=None)
+    steps = [(1, rates(330)), (4, rates(1000)), (8, rates(1080)), (16, rates(1100))]
+    *_, knee = measured_checks.ladder(free, steps)
+    assert knee.measured == 8
+    assert knee.verdict == "not declared"
+
+
 def test_a_ladder_that_never_reaches_the_cap_fails() -> None:
     *_, last = measured_checks.ladder(PREMIUM, [(1, rates(300)), (2, rates(500))])
     assert (last.declared, last.measured, last.verdict) == (2 / 0.003, 500, "slow")

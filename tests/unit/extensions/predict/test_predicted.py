@@ -14,8 +14,9 @@ from orchestrator.analysis.predictions import Estimate, FigureKey, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.extensions.predict import first_answer
+from orchestrator.extensions.predict import first_answer, picture
 from orchestrator.extensions.predict import section as predicted_section
+from orchestrator.extensions.predict.measured_cell import MeasuredCell
 from orchestrator.extensions.predict.page import document
 from orchestrator.extensions.predict.stored import without_slo
 from orchestrator.model import Objective
@@ -113,11 +114,11 @@ def test_a_disk_has_one_colour_in_the_picture_and_the_table(campaign: Results) -
     (run, *_) = [run for run in campaign.done if run.record.run.slug == RUN]
     predicted = without_slo(campaign, run, "latest", known)
     page = document(replace(predicted, is_of_named=True))
-    picture = page.answers[0].picture
-    assert picture is not None and picture.live is not None
-    labels = [row["label"] for row in picture.live["datasets"]["tiers"]]
+    drawing = page.answers[0].picture
+    assert drawing is not None and drawing.live is not None
+    labels = [row["label"] for row in drawing.live["datasets"]["tiers"]]
     assert labels.count("azure/P30, 135.00 USD") == 1
-    scale = picture.live["layer"][1]["encoding"]["color"]["scale"]
+    scale = drawing.live["layer"][1]["encoding"]["color"]["scale"]
     drawn = dict(zip(scale["domain"], scale["range"], strict=True))
     assert drawn == charts.colours(page.tiers)
 
@@ -134,9 +135,9 @@ def test_a_figure_of_one_type_of_transactions_is_shown_by_its_key(
     page = document(replace(predicted, clauses=(clause,)))
     titles = [column.title for column in page.verdicts.columns]
     assert "New_order p99 latency" in titles
-    picture = page.answers[0].picture
-    assert picture is not None and picture.live is not None
-    drawn = [row["value"] for row in picture.live["datasets"]["tiers"]]
+    drawing = page.answers[0].picture
+    assert drawing is not None and drawing.live is not None
+    drawn = [row["value"] for row in drawing.live["datasets"]["tiers"]]
     assert drawn == pytest.approx([12.0] * len(drawn))
 
 
@@ -152,6 +153,56 @@ def test_files_of_earlier_releases_name_figures_so(
 ) -> None:
     assert key.stored_name == stored_name
     assert FigureKey.of_stored(stored_name) == key
+
+
+@pytest.mark.parametrize(
+    ("paced", "slo", "shaded", "words"),
+    [
+        (
+            False,
+            None,
+            (380.0, 400.0),
+            "Shaded: within 5 % of the fastest. Lines: nine results in ten lie within.",
+        ),
+        # Milliseconds, of which the least are the fastest.
+        (
+            True,
+            None,
+            (200.0, 210.0),
+            "Shaded: within 5 % of the fastest. Lines: nine results in ten lie within.",
+        ),
+        (
+            False,
+            Objective("throughput_per_s", "all", 350.0),
+            # To the end of the axis, behind the interval of the fastest.
+            (350.0, 1.08 * 480.0),
+            "Shaded: throughput > 350/s. Lines: nine results in ten lie within.",
+        ),
+    ],
+)
+def test_what_is_enough_is_shaded(
+    paced: bool,
+    slo: Objective | None,
+    shaded: tuple[float, float],
+    words: str,
+) -> None:
+    means = {FigureKey("throughput_per_s"): 320.0}
+    cell = MeasuredCell("x/1", "premium", "tpcc", means, paced, 5.0, "postgresql", 3)
+    predictions: list[Prediction] = []
+    for prediction in EVERY[:2]:
+        latency = Estimate(0.4, 0.35, 0.45)
+        if prediction.tier == "azure/P30":
+            latency = Estimate(0.2, 0.15, 0.25)
+        figures = {**prediction.figures, cell.speed.stored_name: latency}
+        if not paced:
+            figures = dict(prediction.figures)
+        predictions.append(replace(prediction, figures=figures))
+    clauses = [slo] if slo else []
+    chart = picture.picture(cell, predictions, clauses)
+    assert chart is not None and chart.live is not None
+    (stretch,) = chart.live["datasets"]["enough"]
+    assert (stretch["from"], stretch["to"]) == pytest.approx(shaded)
+    assert chart.remark == words
 
 
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
