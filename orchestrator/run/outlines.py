@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import results
-from orchestrator.metrics import value_in_words
+from orchestrator.analysis.metric_values import value_of
+from orchestrator.metrics import NEW_ORDER, value_in_words
 from orchestrator.model import Plan, Record, Run
 from orchestrator.tier import Gate
 
@@ -75,14 +76,16 @@ def of_record(record: Record) -> RunOutline:
 
 def _figures(record: Record) -> Iterator[str]:
     """The main figures of a run, as far as it has them."""
-    figures: dict[str, float] = {}
-    for measurement in record.measurements:
-        # A line has room for the whole load, not for each type of transactions.
-        if measurement.scope == "all":
-            figures[measurement.metric] = measurement.value
     for metric in ("throughput_per_s", "nopm"):
-        if metric in figures:
-            yield value_in_words(metric, figures[metric])
-    if "latency_p99_s" in figures:
-        p99 = value_in_words("latency_p99_s", figures["latency_p99_s"])
-        yield f"p99 {p99}"
+        rate = value_of(record, metric)
+        if rate is not None:
+            yield value_in_words(metric, rate)
+    # The answer's p99 is New-Order's where there are such, and no other stands for it.
+    scope = "all"
+    whose = "p99"
+    if any(measurement.scope == NEW_ORDER for measurement in record.measurements):
+        scope = NEW_ORDER
+        whose = "New-Order p99"
+    p99_s = value_of(record, "latency_p99_s", scope)
+    if p99_s is not None:
+        yield f"{whose} {value_in_words('latency_p99_s', p99_s)}"
