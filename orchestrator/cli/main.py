@@ -6,7 +6,6 @@ unavailable · 70 our own fault · 130 interrupted."""
 
 import gc
 import os
-import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -189,15 +188,18 @@ def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
     # A command that carries out no campaign has nothing to go on with.
     advice = ""
     for campaign in app.campaigns:
-        advice = "no run was begun: give the same command again"
-        folder = campaign()
-        if folder:
-            quoted = shlex.quote(str(folder))
-            advice = (
-                f"`tierbench resume {quoted}` makes the runs that are missing; "
-                f"`tierbench analyze {quoted}` reports those that are finished"
-            )
+        advice = _how_to_go_on(campaign())
     return errors.InterruptedByUser("interrupted", advice)
+
+
+def _how_to_go_on(folder: Path | None) -> str:
+    """`folder`: of the campaign that was interrupted; None before its first run."""
+    if folder is None:
+        return "no run was begun: give the same command again"
+    # Whoever reads records has libraries of tables, which a campaign has loaded by then.
+    from orchestrator.run import status
+
+    return status.how_to_go_on(folder)
 
 
 def _complain_of_words(error: Exception, app: App) -> None:

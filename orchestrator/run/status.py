@@ -6,11 +6,14 @@ does that when a run ends, and `tierbench analyze`. Of a run that neither has ju
 files and by this version, the record is shown, and what will judge it.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.analysis import results
+from orchestrator.errors import TierbenchError
+from orchestrator.model import Plan
 from orchestrator.run import campaign_time, judged_runs, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
 from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
@@ -80,6 +83,41 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
         return
     yield from _in_progress(folder, runs)
     yield _last_written(silent_s)
+
+
+def how_to_go_on(folder: Path) -> str:
+    """Which command goes on with a campaign that was interrupted, and how much is finished."""
+    quoted = shlex.quote(str(folder))
+    resume = f"`tierbench resume {quoted}`"
+    analyze = f"`tierbench analyze {quoted}`"
+    try:
+        plan = store.plan_of(folder)
+        finished = _finished(folder, plan)
+    except (TierbenchError, OSError):
+        # What is wrong with its files is said by the command that reads them next.
+        return f"{resume} makes the runs that are missing; {analyze} reports the others"
+    planned = len(plan.runs)
+    if not finished:
+        return f"no run is finished yet: {resume} goes on"
+    # A plan that grows until its question is decided has more runs than are planned by now.
+    if finished == planned and not plan.looks:
+        return f"all {counted(planned, 'run')} are finished: {analyze} reports them"
+    those = "are finished"
+    if finished == 1:
+        those = "is finished"
+    return (
+        f"{finished} of {counted(planned, 'run')} {those}: {resume} makes the others; "
+        f"{analyze} reports what is finished"
+    )
+
+
+def _finished(folder: Path, plan: Plan) -> int:
+    finished = 0
+    for run_folder in run_folders.present(folder, plan, []):
+        record = store.record_in(run_folder)
+        if record is not None and record.outcome == "done":
+            finished += 1
+    return finished
 
 
 def _in_progress(folder: Path, runs: Sequence[_RecordedRun]) -> Iterator[str]:

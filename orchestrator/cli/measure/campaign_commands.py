@@ -143,8 +143,8 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     # Only here, because libraries of tables and of statistics come with the campaign.
     from orchestrator.cli.measure import campaign, look_ahead_shown, on_end
 
-    for note in plan.notes:
-        app.progress.warn(str(note))
+    for text in look_ahead_shown.warnings(plan):
+        app.progress.warn(text)
     on_end.require_confirmed(app)
     # A function, because the folder gets its name only when the campaign begins.
     begun = campaign.begun_since_now(request.results)

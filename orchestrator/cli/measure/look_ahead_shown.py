@@ -1,6 +1,6 @@
 """What lies ahead of a campaign, as `--dry-run` shows it: runs, time, space, cost and checks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -14,7 +14,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.to_buy import measured_nodes
 from orchestrator.cli.common import console
 from orchestrator.design import boxed_work, cost_limit, costs
-from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
+from orchestrator.model import ClusterSpec, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import planned_loads
 from orchestrator.run.forecast import Cost, Forecast
 
@@ -76,21 +76,28 @@ def parts(
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """A line for each difference from what was declared or asked for, with the profiles that have
-    it.
+    """A line for each difference from what was declared or asked for, in short."""
+    for text in _with_profiles(plan, attrgetter("in_short")):
+        yield f"[yellow]note[/yellow] {escape(text)}"
 
-    A run shows all of it.
-    """
+
+def warnings(plan: Plan) -> Iterator[str]:
+    """The same differences in whole, as a run says them when it begins."""
+    yield from _with_profiles(plan, attrgetter("text"))
+
+
+def _with_profiles(plan: Plan, text_of: Callable[[Note], str]) -> Iterator[str]:
+    """Each text of the plan's notes once, behind the profiles that have it."""
     profiles_by_text: dict[str, list[str]] = {}
     for note in plan.notes:
-        profiles = profiles_by_text.setdefault(note.in_short, [])
+        profiles = profiles_by_text.setdefault(text_of(note), [])
         if note.profile:
             profiles.append(note.profile)
     for text, profiles in profiles_by_text.items():
-        shown = text
         if profiles:
-            shown = f"{units.listed(profiles)}: {text}"
-        yield f"[yellow]note[/yellow] {escape(shown)}"
+            yield f"{units.listed(profiles)}: {text}"
+        else:
+            yield text
 
 
 def spoken(plan: Plan) -> str:

@@ -128,6 +128,64 @@ def test_what_ends_before_a_run_was_begun_names_no_older_campaign(
     assert "resume" not in errors(app)
 
 
+def test_what_several_tiers_have_in_common_is_warned_of_once(tmp_path: Path) -> None:
+    """Three lines of the same on the first screen of `make demo` hid what else there was."""
+    fewer = "1 database node instead of the profile's 3"
+    notes = (
+        Note("nodes as asked", fewer, "premium"),
+        Note("other scale", "tpcc runs at scale laptop"),
+        Note("nodes as asked", fewer, "ultra"),
+    )
+    plan = replace(PLAN, notes=notes)
+    app = program(tmp_path, Failing("sweep", KeyboardInterrupt(), (1,)), plan)
+    tierbench(app, *words(app, *COMPARE))
+    assert said_by(app)[:2] == [
+        f"premium and ultra: {fewer}",
+        "tpcc runs at scale laptop",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs_that_end", "advice"),
+    [
+        (0, "no run is finished yet: `tierbench resume {}` goes on"),
+        (
+            1,
+            "1 of 4 runs is finished: `tierbench resume {0}` makes the others; "
+            "`tierbench analyze {0}` reports what is finished",
+        ),
+        (
+            3,
+            "3 of 4 runs are finished: `tierbench resume {0}` makes the others; "
+            "`tierbench analyze {0}` reports what is finished",
+        ),
+    ],
+)
+def test_ctrl_c_says_how_much_is_finished(
+    tmp_path: Path, runs_that_end: int, advice: str
+) -> None:
+    log = Failing("warm", KeyboardInterrupt(), (runs_that_end + 1,))
+    app = program(tmp_path, log)
+    tierbench(app, *words(app, *COMPARE))
+    assert errors(app).endswith(f"→ {advice.format(begun_campaign(app))}\n")
+
+
+def test_ctrl_c_behind_the_last_run_says_that_none_is_missing(tmp_path: Path) -> None:
+    """Resume would have nothing to do but to judge, and that is what is missing."""
+    app = program(tmp_path)
+    tierbench(app, *words(app, *COMPARE))
+    folder = begun_campaign(app)
+    assert status.how_to_go_on(folder) == (
+        f"all 4 runs are finished: `tierbench analyze {folder}` reports them"
+    )
+
+
+def test_ctrl_c_in_a_campaign_that_cannot_be_read_names_both_commands(
+    tmp_path: Path,
+) -> None:
+    assert "resume" in status.how_to_go_on(tmp_path / "gone")
+
+
 class InterruptedRehearsal(CampaignApp):
     def rehearse(self, request: Request) -> Path:
         raise KeyboardInterrupt
