@@ -24,6 +24,10 @@ class Metric:
     title: str
     percent: float | None = None
 
+    @property
+    def less_is_better(self) -> bool:
+        return self.direction == "lower"
+
 
 def _metrics() -> dict[str, Metric]:
     rows = shipped("orchestrator", "metrics.yaml")

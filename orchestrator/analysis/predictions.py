@@ -48,7 +48,7 @@ class Estimate:
         # Each end of the interval of 90 % is T90 standard deviations from the middle.
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        if metrics.METRICS[objective.metric].direction == "lower":
+        if metrics.METRICS[objective.metric].less_is_better:
             return below
         return 1 - below
 

@@ -210,7 +210,7 @@ def _pairs(
     sides = (left, right)
     for pair in figure_pairs.of_runs(contender, workload, sides, obstacle, share):
         # Latency depends on how long was measured while a queue grows; throughput does not.
-        if pair.metric.direction == "lower":
+        if pair.metric.less_is_better:
             yield replace(pair, overload=load)
         else:
             yield pair

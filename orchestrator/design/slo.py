@@ -108,7 +108,7 @@ def _check_sign(metric: str, sign: str) -> None:
     """ValueError where a latency or a share has a lower limit, or a rate an upper one."""
     limited = metrics.METRICS[metric]
     right = ">"
-    if limited.direction == "lower":
+    if limited.less_is_better:
         right = "<"
     # `<=` is taken for `<`, and `>=` for `>`.
     if sign.startswith(right):
@@ -163,7 +163,7 @@ def _limit_in_words(objective: Objective) -> str:
     limit = objective.limit
     if metric.unit == "%":
         return f"< {limit:.9g} %"
-    if metric.direction != "lower":
+    if not metric.less_is_better:
         unit = ""
         if metric.unit == "1/s":
             unit = "/s"

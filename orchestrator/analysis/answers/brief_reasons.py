@@ -103,7 +103,7 @@ def _nearest_to(decision: Decision, clause: Objective) -> Offer | None:
         return None
     # Below an upper limit the least figure comes nearest.
     best = max(values.values())
-    if METRICS[clause.metric].direction == "lower":
+    if METRICS[clause.metric].less_is_better:
         best = min(values.values())
     for offer in decision.offers:
         if values[offer.tier] == best:

@@ -192,7 +192,7 @@ def _is_upper_limit(figure: DecidingFigure | None) -> bool:
     """Whether a clause decided that the figure has to stay below."""
     if figure is None or not figure.is_clause:
         return False
-    return METRICS[figure.metric].direction == "lower"
+    return METRICS[figure.metric].less_is_better
 
 
 def _shows(by: ComparedFigure, figure: DecidingFigure | None) -> bool:

@@ -24,7 +24,7 @@ class Criterion:
     @property
     def is_latency(self) -> bool:
         """Whether less is better."""
-        return metrics.METRICS[self.metric].direction == "lower"
+        return metrics.METRICS[self.metric].less_is_better
 
     @property
     def is_tail(self) -> bool:

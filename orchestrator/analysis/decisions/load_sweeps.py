@@ -56,12 +56,12 @@ class Loads(Values):
     @cached_property
     def latencies(self) -> tuple[model.Objective, ...]:
         """The clauses that a load may be too much for."""
-        return tuple(clause for clause in self.slo if _is_latency(clause))
+        return tuple(clause for clause in self.slo if _has_upper_limit(clause))
 
     @cached_property
     def rates(self) -> tuple[model.Objective, ...]:
         """The clauses that say how much load is needed."""
-        return tuple(clause for clause in self.slo if not _is_latency(clause))
+        return tuple(clause for clause in self.slo if not _has_upper_limit(clause))
 
     @cached_property
     def level(self) -> float:
@@ -102,9 +102,8 @@ class Loads(Values):
         )
 
 
-def _is_latency(clause: model.Objective) -> bool:
-    """A clause that is met below its limit; shares of failures are too."""
-    return metrics.METRICS[clause.metric].direction == "lower"
+def _has_upper_limit(clause: model.Objective) -> bool:
+    return metrics.METRICS[clause.metric].less_is_better
 
 
 def knee(rates: Mapping[int, float]) -> int | None:

@@ -108,8 +108,7 @@ def objective_test(
     # One repetition tells a value and no interval, so it is neither met nor missed.
     if mean.p_above is None:
         return ObjectiveTest(objective, mean.value)
-    less_is_good = metrics.METRICS[objective.metric].direction == "lower"
-    if less_is_good:
+    if metrics.METRICS[objective.metric].less_is_better:
         failing = mean.p_above
     else:
         failing = 1 - mean.p_above

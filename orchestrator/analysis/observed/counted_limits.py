@@ -21,7 +21,6 @@ import numpy as np
 
 from orchestrator.analysis.observed import rate_caps
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.rate_caps import Caps, RateCap
 from orchestrator.analysis.observed.reported_throttle import (
     Limited,
@@ -203,8 +202,8 @@ def _at_most(on: OnDisk, most: float) -> OnDisk:
     """Bounds that are no higher."""
     return replace(
         on,
-        waits=_within(on.waits, 0.0, most),
-        queues=_within(on.queues, 0.0, most),
+        waits=on.waits.clipped(0.0, most),
+        queues=on.queues.clipped(0.0, most),
         less=min(on.less, most),
         more=min(on.more, most),
     )
@@ -214,14 +213,8 @@ def _at_least(on: OnDisk, least: float) -> OnDisk:
     """Bounds that are no lower."""
     return replace(
         on,
-        waits=_within(on.waits, least, 1.0),
-        queues=_within(on.queues, least, 1.0),
+        waits=on.waits.clipped(least, 1.0),
+        queues=on.queues.clipped(least, 1.0),
         less=max(on.less, least),
         more=max(on.more, least),
     )
-
-
-def _within(band: Band, least: float, most: float) -> Band:
-    """The band within both; NaN stays."""
-    low, high = np.clip(band, least, most).tolist()
-    return Band(low, high)

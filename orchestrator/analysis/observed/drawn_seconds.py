@@ -36,6 +36,11 @@ class Band(NamedTuple):
     least: float
     most: float
 
+    def clipped(self, least: float, most: float) -> Band:
+        """The band between both; NaN stays."""
+        low, high = np.clip(self, least, most).tolist()
+        return Band(low, high)
+
 
 class Spread(NamedTuple):
     """How much wider a band is than what draws show: so many times, and at least by so much of the

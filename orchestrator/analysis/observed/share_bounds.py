@@ -123,9 +123,10 @@ def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
         less = slackened.queues.least
     more = slackened.queues.most
     credit = _credit(demand, caps, bounds)
+    # Seconds are drawn anew for each, so by chance a larger demand may come out lower.
     return OnDisk(
-        waits=_clipped(bounds.waits, less, more),
-        queues=_clipped(bounds.queues, less, more),
+        waits=bounds.waits.clipped(less, more),
+        queues=bounds.queues.clipped(less, more),
         less=less,
         more=more,
         binding=slackened.high.binding,
@@ -141,13 +142,6 @@ def forget(demands: Iterable[Demand]) -> None:
     _steps_of_hours.cache_clear()
     for demand in demands:
         demand.forget()
-
-
-def _clipped(share: Band, less: float, more: float) -> Band:
-    """The band between the figures of the smaller and the larger demand."""
-    # Seconds are drawn anew for each, so by chance a larger demand may come out lower.
-    least, most = np.clip(share, less, more).tolist()
-    return Band(least, most)
 
 
 class _CreditLeft(NamedTuple):

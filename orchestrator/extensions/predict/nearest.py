@@ -46,7 +46,7 @@ def nearest(predictions: Sequence[Prediction]) -> Nearest | None:
     for key, figure in best.by_key.items():
         # The worse end of its interval, so that all of it meets the clause.
         bound = figure.low
-        if METRICS[key.metric].direction == "lower":
+        if METRICS[key.metric].less_is_better:
             bound = figure.high
         rounded = float(f"{bound:.3g}")
         objective = Objective(key.metric, key.scope, rounded)
@@ -61,7 +61,7 @@ def _nearness(prediction: Prediction) -> tuple[float, float]:
         better = -math.inf
         if figure.value > 0:
             better = math.log(figure.value)
-        if METRICS[key.metric].direction == "lower":
+        if METRICS[key.metric].less_is_better:
             better = -better
         goodness.append(better)
     return (prediction.chance or 0.0, min(goodness))

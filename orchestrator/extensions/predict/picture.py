@@ -139,7 +139,7 @@ def _margin_of_the_fastest(
     share = cell.margin_pct / 100
     margin = units.format_quantity(cell.margin_pct, "%")
     words = f"Shaded: within {margin} of the fastest. Lines: nine results in ten lie within."
-    if METRICS[key.metric].direction == "lower":
+    if METRICS[key.metric].less_is_better:
         return {"from": min(values), "to": min(values) * (1 + share), "words": words}
     return {"from": max(values) * (1 - share), "to": max(values), "words": words}
 
@@ -149,6 +149,6 @@ def _asked_for(clause: Objective, factor: float) -> Stretch:
     words = (
         f"Shaded: {format_objective(clause)}. Lines: nine results in ten lie within."
     )
-    if METRICS[clause.metric].direction == "lower":
+    if METRICS[clause.metric].less_is_better:
         return {"from": 0.0, "to": limit, "words": words}
     return {"from": limit, "to": None, "words": words}

@@ -56,15 +56,11 @@ def _room_left(clause: Objective, decision: Decision) -> float:
     limit = clause.limit or 1.0
     for _, result in _measured(clause, decision):
         share = (result.value or 0.0) / limit
-        if _is_upper(clause):
+        if metrics.METRICS[clause.metric].less_is_better:
             room.append(1 - share)
         else:
             room.append(share - 1)
     return min(room)
-
-
-def _is_upper(clause: Objective) -> bool:
-    return metrics.METRICS[clause.metric].direction == "lower"
 
 
 def axis(clause: Objective) -> str:
@@ -103,6 +99,6 @@ def asked_for(clause: Objective) -> Stretch:
     limit = clause.limit * _factor(clause)
     words = f"Shaded: {format_objective(clause)}."
     # Every latency below the limit is enough, down to none at all.
-    if _is_upper(clause):
+    if metrics.METRICS[clause.metric].less_is_better:
         return {"from": 0.0, "to": limit, "words": words}
     return {"from": limit, "to": None, "words": words}
