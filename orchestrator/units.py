@@ -259,6 +259,17 @@ def shortened(name: str, most_bytes: int) -> str:
     return name.encode()[:most_bytes].decode(errors="ignore")
 
 
+def capitalized(text: str) -> str:
+    """The text with a capital at the start."""
+    return text[:1].upper() + text[1:]
+
+
+def yes_or_no(is_so: bool) -> str:
+    if is_so:
+        return "yes"
+    return "no"
+
+
 def attributed(text: str, name: str | None) -> str:
     """`premium: text`; the text alone where it is about nothing in particular."""
     if name:

@@ -15,10 +15,11 @@ from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.choosing import choose
 from orchestrator.tier_catalog.effective import striped, through
+from orchestrator.tier_catalog.limits import whole_gib
 from orchestrator.tier_catalog.listing import TierRow, tiers
 from orchestrator.tier_catalog.price_rows import UNIT_BYTES
 from orchestrator.tier_catalog.rows import DiskType, VmSize
-from orchestrator.tier_catalog.rules import GIB, Provisioned
+from orchestrator.tier_catalog.rules import Provisioned
 from orchestrator.units import listed
 
 STEPS = (1, 4, 16)  # multiples of the least IOPS and throughput, or the size needed
@@ -191,7 +192,7 @@ def _parameters(
         yield from _provisioned(rule, needed_bytes, least_bytes, needs)
     else:
         # Limits follow from the size here, so more performance is had by a larger disk alone.
-        gib = _gib(max(needed_bytes, least_bytes))
+        gib = whole_gib(max(needed_bytes, least_bytes))
         for step in STEPS:
             yield {"size": f"{step * gib}GiB"}
 
@@ -214,10 +215,6 @@ def _count(disks: int) -> dict[str, Any]:
     if disks == 1:
         return {}
     return {"count": disks}
-
-
-def _gib(size_bytes: float) -> int:
-    return math.ceil(size_bytes / GIB)
 
 
 class _BuyablePoint(NamedTuple):
@@ -275,7 +272,7 @@ def _sold(
     rule: Provisioned, point: _BuyablePoint, needed_bytes: int, least_bytes: int
 ) -> dict[str, Any]:
     """The least that is sold of a point."""
-    gib = _gib(max(needed_bytes / point.disks, least_bytes))
+    gib = whole_gib(max(needed_bytes / point.disks, least_bytes))
     at_least = max(rule.throughput.min or 0, point.rate)
     rate = min(rule.throughput.max, at_least)
     # Throughput comes only with the IOPS that it takes, and IOPS only with the size.

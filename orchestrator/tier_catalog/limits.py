@@ -23,7 +23,7 @@ _MIB = 2**20
 _KIB = 2**10
 
 
-def whole_gib(size_bytes: int) -> int:
+def whole_gib(size_bytes: float) -> int:
     """Sizes are provisioned and billed in GiB, rounded up."""
     return math.ceil(size_bytes / GIB)
 

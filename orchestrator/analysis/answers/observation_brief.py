@@ -9,7 +9,7 @@ from orchestrator.analysis.answers.observation_words import (
     row_in_words,
     shapes_in_words,
 )
-from orchestrator.analysis.answers.phrases import capitalized, closed, money
+from orchestrator.analysis.answers.phrases import closed, money
 from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
 from orchestrator.analysis.observed.answered_observation import AnsweredObservation
 
@@ -44,11 +44,12 @@ def observation_brief(
     if not advice and steps:
         advice = _MEASURE
     return Brief(
-        capitalized(what),
+        units.capitalized(what),
         why,
         "Bounds from counters: nothing was loaded, and no such disk was touched.",
         "Throughput and latency there, another week, memory, release or number of nodes.",
-        next_step=_capitalized(advice),
+        # A full stop would be copied with a command at its end.
+        next_step=units.capitalized(advice),
     )
 
 
@@ -114,12 +115,6 @@ def _at_its_limit(observed: AnsweredObservation) -> str:
     return (
         f"For up to {share} of the time the observed disk was at its own cap ({caps})."
     )
-
-
-def _capitalized(text: str) -> str:
-    """The text with a capital letter at its start. It has no full stop, which would be copied with
-    a command at its end."""
-    return text[:1].upper() + text[1:]
 
 
 def _whose_cheapest(parts: Sequence[PartAnswer]) -> str:

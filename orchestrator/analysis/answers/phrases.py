@@ -177,14 +177,9 @@ def closed(text: str) -> str:
     return f"{text}."
 
 
-def capitalized(text: str) -> str:
-    """The text with a capital at the start: a headline, which has no full stop."""
-    return text[:1].upper() + text[1:]
-
-
 def sentence(text: str) -> str:
     """The text with a capital at the start and a full stop at the end."""
-    return closed(capitalized(text))
+    return closed(units.capitalized(text))
 
 
 def headline(text: str, names: Collection[str]) -> str:
@@ -193,7 +188,7 @@ def headline(text: str, names: Collection[str]) -> str:
     first_word = text.split(" ", 1)[0].rstrip(":,")
     if first_word in names:
         return text
-    return capitalized(text)
+    return units.capitalized(text)
 
 
 def opening(text: str, names: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.units import format_quantity, format_seconds, listed
+from orchestrator.units import capitalized, format_quantity, format_seconds, listed
 
 NOT_ITS_DISK = (
     "An SLO asks for absolute figures, and these are of this machine. "
@@ -41,7 +41,7 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
         _overloaded_at_times(overload),
         _no_disk(contest),
         _machine(candidate),
-        _sentence(without_prices(candidate, contest)),
+        capitalized(without_prices(candidate, contest)),
         _unlike_prices(candidate, contest),
         *_not_compared(contest),
         _absent(contest.absent),
@@ -55,10 +55,6 @@ def _on_criteria(candidate: Candidate, contest: Contest) -> list[str]:
     if contest.rules.slo:
         return [*_windows(candidate, contest), _not_its_disk(candidate)]
     return [_at_ceiling(contest), _same_rate(contest)]
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _still_open(candidate: Candidate, contest: Contest) -> list[str]:

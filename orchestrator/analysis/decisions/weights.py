@@ -20,7 +20,7 @@ from orchestrator.analysis.decisions.weighted_mean import (
     counted_criteria,
     together,
 )
-from orchestrator.units import listed
+from orchestrator.units import capitalized, listed
 
 _NONE_OR_ONE = ("none", "one")
 
@@ -126,7 +126,7 @@ def _alone(title: str, have: Sequence[str], lack: Sequence[str]) -> str:
         compares = "do not compare it"
     over = f"{title} counts over {listed(have)} alone"
     text = f"{over}: {listed(lack)} {compares}"
-    return text[:1].upper() + text[1:]
+    return capitalized(text)
 
 
 def _few_in_common(mean: Contest, parts: Sequence[WeighedPart]) -> list[str]:

@@ -230,7 +230,7 @@ def _brief(
         how_sure = f"{how_sure} Chance to meet the SLO{which}: {units.listed(chances)}."
     how_sure = " ".join([how_sure, *doubts_in_words(chosen or predictions)])
     return Brief(
-        phrases.capitalized(what),
+        units.capitalized(what),
         phrases.closed(why),
         how_sure=how_sure,
         not_tested="All of these disks.",

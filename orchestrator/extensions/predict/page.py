@@ -43,7 +43,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.sections.ticket import short_section
-from orchestrator.units import counted, listed
+from orchestrator.units import capitalized, counted, listed
 
 _SHOWN = 6  # disks shown of those that may meet an SLO, for each currency
 _DRAWN = 6  # disks drawn beside the tier that was measured
@@ -230,7 +230,7 @@ def _column_title(key: FigureKey) -> str:
     title = title_of(key)
     if key.scope == "all" and key.metric in PERCENTILES:
         return title
-    return title[0].upper() + title[1:]
+    return capitalized(title)
 
 
 def _figure(prediction: Prediction, key: FigureKey) -> Cell:

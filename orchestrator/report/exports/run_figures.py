@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.model import Measurement, Run
-from orchestrator.units import csv_row
+from orchestrator.units import csv_row, yes_or_no
 
 MISSING = "missing"  # stands in the place of an outcome: the run left no record
 
@@ -111,7 +111,7 @@ def _columns_of_run(figures: RunFigures, disk: str) -> dict[str, object]:
         "workload": run.workload,
         "repetition": run.repetition,
         "outcome": figures.outcome,
-        "excluded": _yes_or_no(figures.excluded),
+        "excluded": yes_or_no(figures.excluded),
     }
 
 
@@ -122,12 +122,6 @@ def kinds_of_doubts(verdict: conclusions.Verdict, run: Run) -> list[str]:
         if doubt.run == run.number and doubt.kind not in kinds:
             kinds.append(doubt.kind)
     return kinds
-
-
-def _yes_or_no(is_so: bool) -> str:
-    if is_so:
-        return "yes"
-    return "no"
 
 
 def _rows(figures: Sequence[Measurement]) -> Iterator[dict[str, object]]:

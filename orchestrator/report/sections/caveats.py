@@ -17,7 +17,7 @@ from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.existing_clusters import existing_clusters
 from orchestrator.report.wording import closed, sentence, some
-from orchestrator.units import first_few, listed
+from orchestrator.units import capitalized, first_few, listed
 
 STUDY_NODES = 3
 
@@ -119,8 +119,7 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _label_of_doubts(kind: str) -> str:
-    capitalized = kind[:1].upper() + kind[1:]
-    return _LABELS_OF_DOUBTS.get(kind, capitalized)
+    return _LABELS_OF_DOUBTS.get(kind, capitalized(kind))
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:

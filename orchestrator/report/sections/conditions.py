@@ -59,18 +59,12 @@ def _flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def _value(name: str, value: Any) -> str:
     # First, because a bool is an int to Python.
     if isinstance(value, bool):
-        return _yes_or_no(value)
+        return units.yes_or_no(value)
     if isinstance(value, (int, float)):
         return _number(name, value)
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return str(value)
-
-
-def _yes_or_no(value: bool) -> str:
-    if value:
-        return "yes"
-    return "no"
 
 
 def _number(name: str, value: float) -> str:

@@ -85,9 +85,7 @@ def _yes_or_no(value: object) -> str:
     # What a machine did not tell is neither yes nor no.
     if value is None:
         return ""
-    if value:
-        return "yes"
-    return "no"
+    return units.yes_or_no(bool(value))
 
 
 def _model(facts: Mapping[str, Any]) -> Cell:
