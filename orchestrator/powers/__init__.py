@@ -194,6 +194,14 @@ class Progress(Protocol):
         """Prints a line that stays and stands out."""
 
 
+def machine_named(platform: Platform, name: str) -> Machine:
+    """The machine of that name among those of the platform. OSError if it is not known."""
+    for machine in platform.machines():
+        if machine.name == name:
+            return machine
+    raise OSError(f"the machine {name!r} is not known")
+
+
 def _heard_by_nobody(_number: float) -> None:
     pass
 

@@ -7,7 +7,7 @@ from orchestrator.errors import TierbenchError
 from orchestrator.facts import IdentityFacts
 from orchestrator.kernel import containers, mounts
 from orchestrator.model import Node
-from orchestrator.powers import Machine, Platform, World
+from orchestrator.powers import Platform, World, machine_named
 from orchestrator.run.run_context import RunContext
 
 _DIGITS = 12  # digits of an image's id, as engines show it
@@ -68,7 +68,7 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
         if node.role != "database" or not node.device:
             continue
         with contextlib.suppress(OSError, ValueError):
-            machine = _machine_of(node, world.platform)
+            machine = machine_named(world.platform, node.machine)
             # The process's own mounts count: another may see the disk elsewhere, or not at all.
             process = containers.process_of(machine, node)
             table = machine.read(f"/proc/{process}/mountinfo")
@@ -76,10 +76,3 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
                 if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"
                     break
-
-
-def _machine_of(node: Node, platform: Platform) -> Machine:
-    for machine in platform.machines():
-        if machine.name == node.machine:
-            return machine
-    raise OSError(f"the machine {node.machine!r} is not known")

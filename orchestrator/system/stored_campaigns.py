@@ -114,6 +114,12 @@ def _unnamed(results: Path, text: str) -> Path | None:
             raise _no_campaign_yet(results)
         plain_files.kind_of(newest / "plan.json")  # raises if it may not be read
         return newest
+    return at_path(results, text)
+
+
+def at_path(results: Path, text: str) -> Path | None:
+    """The folder of a campaign by a path, or by its name in `results`; None if none is there.
+    NotReadableError."""
     for path in (Path(text), results / text):
         if plain_files.kind_of(path / "plan.json") != "nothing":
             return path

@@ -17,7 +17,6 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.keys import plain_files
 from orchestrator.system import files
 
 if TYPE_CHECKING:
@@ -43,10 +42,11 @@ def _is_of_run(app: CampaignApp, text: str, results: Path) -> bool:
     campaign, or nothing that there is."""
     if "/" not in text.rstrip("/"):
         return False
+    from orchestrator.system import stored_campaigns
+
     # What has a plan is a campaign, however many slashes its path has.
-    for place in (Path(text), results / text):
-        if plain_files.kind_of(place / "plan.json") != "nothing":
-            return False
+    if stored_campaigns.at_path(results, text) is not None:
+        return False
     try:
         app.folder(results, campaign_and_run(text).campaign)
     except errors.UsageError:

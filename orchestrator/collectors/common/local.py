@@ -30,10 +30,7 @@ def on(platform: powers.Platform) -> Where:
     """Finds the machine of a node among those of the platform."""
 
     def machine_of(node: Node) -> powers.Machine:
-        for machine in platform.machines():
-            if machine.name == node.machine:
-                return machine
-        raise OSError(f"the machine {node.machine!r} is not known")
+        return powers.machine_named(platform, node.machine)
 
     return machine_of
 
