@@ -247,11 +247,11 @@ def test_each_machine_is_judged_by_itself() -> None:
     machines = Machines(nodes, growth_of(samples, 0.0, 10.0), cpus=64.0)
     assert [cores(nodes, one, 64.0) for one in nodes[:3]] == [4.0, 8.0, 2.0]
     first, second = machines.around(nodes[0]), machines.around(nodes[1])
-    assert first.machine.host_cpu_pct == pytest.approx(20)
-    assert second.machine.host_cpu_pct == 90
-    assert first.machine.other_cpu_pct == pytest.approx(10)
-    assert second.machine.other_cpu_pct == 15
-    assert first.client_cpu_pct == second.client_cpu_pct == 75
-    assert first.client_machine_cpu_pct == 95
+    assert first.host.host_cpu_pct == pytest.approx(20)
+    assert second.host.host_cpu_pct == 90
+    assert first.host.other_cpu_pct == pytest.approx(10)
+    assert second.host.other_cpu_pct == 15
+    assert first.client.client_cpu_pct == second.client.client_cpu_pct == 75
+    assert first.client.client_machine_cpu_pct == 95
     assert machines.busiest().host_cpu_pct == 95
     assert machines.busiest().client_cpu_pct == 75

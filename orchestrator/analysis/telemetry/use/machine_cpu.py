@@ -8,7 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import node_values
-from orchestrator.analysis.telemetry.use.node_values import largest
+from orchestrator.analysis.telemetry.use.node_values import (
+    ClientUse,
+    HostUse,
+    NodeCpuUse,
+    largest,
+)
 from orchestrator.counter_sources import NODE_EXPORTER
 from orchestrator.model import Node
 
@@ -37,12 +42,8 @@ class MachineUse:
 class SurroundingUse:
     """The use of the machine of a node, and of the busiest load generator, wherever that runs."""
 
-    machine: MachineUse
-    busiest_core_pct: float | None
-    client_cpu_pct: float | None
-    client_cores: float | None
-    client_core_pct: float | None
-    client_machine_cpu_pct: float | None
+    host: HostUse
+    client: ClientUse
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,22 @@ class Machines:
         home = _host_of(self.nodes, node)
         use = self._use_of(home)
         elsewhere = self._clients_apart_from(home)
-        return SurroundingUse(
-            machine=use,
+        host = HostUse(
             busiest_core_pct=self._core_pct(home, [node]),
+            memory_pressure_pct=use.memory_pressure_pct,
+            disk_server_cpu_pct=use.disk_server_cpu_pct,
+            host_cpu_pct=use.host_cpu_pct,
+            low_priority_pct=use.low_priority_pct,
+            steal_pct=use.steal_pct,
+            other_cpu_pct=use.other_cpu_pct,
+        )
+        client = ClientUse(
             client_cpu_pct=_higher(elsewhere.client_cpu_pct, use.client_cpu_pct),
             client_cores=_higher(elsewhere.client_cores, use.client_cores),
             client_core_pct=self._client_core_pct(),
             client_machine_cpu_pct=elsewhere.host_cpu_pct,
         )
+        return SurroundingUse(host, client)
 
     def _clients_apart_from(self, home: Node | None) -> MachineUse:
         """The busiest of the other machines that load generators are on."""
@@ -250,19 +259,12 @@ def _with_client(
     )
 
 
-@dataclass(frozen=True)
-class CpuUse:
-    """CPU of a node, of its limit, and in cores; None: not known."""
-
-    cpu_pct: float | None = None
-    node_cores: float | None = None
-
-
 def cpu_of_node(
     node: Node, growth: window_growth.Growth, machine_cores: float | None
-) -> CpuUse:
+) -> NodeCpuUse:
+    """CPU of a node, of its limit, and in cores."""
     used = growth.per_s(node.name, counter_names.CPU_SECONDS)
     limit = node.cpus or machine_cores
     if used is None or not limit:
-        return CpuUse()
-    return CpuUse(cpu_pct=100 * used / limit, node_cores=used)
+        return NodeCpuUse()
+    return NodeCpuUse(cpu_pct=100 * used / limit, node_cores=used)

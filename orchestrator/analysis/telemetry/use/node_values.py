@@ -173,8 +173,7 @@ class SharedUse:
 
 @dataclass(frozen=True)
 class NodeCpuUse:
-    """CPU of the node. `node_use` makes it of `machine_cpu.CpuUse`, its seconds and its
-    container."""
+    """CPU of the node. `machine_cpu` makes it; `node_use` adds its seconds and its container."""
 
     # Of its limit; share of seconds with 85 % or more of that.
     cpu_pct: float | None = None
@@ -215,7 +214,7 @@ class TrafficCount:
 
 @dataclass(frozen=True)
 class HostUse:
-    """The machine that the node is on. `node_use` makes it of `machine_cpu.SurroundingUse`."""
+    """The machine that the node is on. `machine_cpu` makes it."""
 
     # Its busiest core, median second.
     busiest_core_pct: float | None = None
@@ -233,7 +232,7 @@ class HostUse:
 
 @dataclass(frozen=True)
 class ClientUse:
-    """The busiest load generator. `node_use` makes it of `machine_cpu.SurroundingUse`."""
+    """The busiest load generator. `machine_cpu` makes it."""
 
     # CPU, of what it may use; cores that it used; busiest core of its machine, median second.
     client_cpu_pct: float | None = None
