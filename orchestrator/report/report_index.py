@@ -277,7 +277,8 @@ class ReportIndex:
         finished run, which are said once, below."""
         runs: set[int] = set()
         for name in profiles:
-            runs |= {run.number for run in self.planned(name, workload)}
+            for run in self.planned(name, workload):
+                runs.add(run.number)
         numbers: list[int] = []
         for note in self.footnotes:
             # A raised number at every figure tells none of them apart.

@@ -101,18 +101,13 @@ def runs_on_each_side(delta: Delta) -> str:
     return f"{delta.n_contender} (baseline {delta.n_baseline})"
 
 
-def place(stated: Price) -> str:
-    """Where, when and by whom the price was read."""
-    return phrases.place_in_words(
-        stated.region, stated.as_of, stated.source, stated.verified
-    )
-
-
 def price(stated: Price | None) -> str:
     """A price of a month with where it was read, as a table of tiers states it."""
     if stated is None:
         return "not stated"
-    return f"{money(stated.monthly, stated.currency)} a month {place(stated)}"
+    return (
+        f"{money(stated.monthly, stated.currency)} a month {phrases.where_read(stated)}"
+    )
 
 
 _BEFORE_UNIT = re.compile(

@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.conclusions import NeighbourTier
 from orchestrator.facts import STANDS_IN
+from orchestrator.tier import Price
 
 NO_ANSWER = "no answer"
 NONE_MEETS_IT = "no tier"
@@ -137,18 +138,13 @@ def machines_in_words(purchase: DisksToBuy) -> str:
     return f"{beside} {amount} a month {where_read(price)}"
 
 
-def where_read(price: MonthlyPrice) -> str:
-    """Where, when and by whom a price was read: `(westus2, as of 2026-01-01; price list)`."""
-    return place_in_words(price.region, price.as_of, price.source, price.verified)
-
-
-def place_in_words(region: str, as_of: str, source: str, verified: bool | None) -> str:
-    """Where and when a price was read, in words.
+def where_read(price: MonthlyPrice | Price) -> str:
+    """Where, when and by whom a price was read: `(westus2, as of 2026-01-01; price list)`.
 
     A price that nobody read at the provider's says so.
     """
-    words = f"{region}, as of {as_of}; {source}"
-    if verified is False:
+    words = f"{price.region}, as of {price.as_of}; {price.source}"
+    if price.verified is False:
         words += f"; {NOT_VERIFIED}"
     return f"({words})"
 

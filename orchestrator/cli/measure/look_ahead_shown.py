@@ -256,9 +256,7 @@ def _price_lists(ahead: Forecast) -> Iterator[str]:
     for cost in ahead.costs:
         price = cost.price
         if price is not None:
-            place = phrases.place_in_words(
-                price.region, price.as_of, price.source, price.verified
-            )
+            place = phrases.where_read(price)
             tiers_by_list.setdefault(place, []).append(cost.profile)
     for place, tiers in tiers_by_list.items():
         yield escape(f"  list prices of {units.listed(tiers)} {place}")

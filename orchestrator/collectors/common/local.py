@@ -132,6 +132,7 @@ def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
 
     def read(page: Page) -> Iterator[tuple[float, Reading]]:
         body = bodies[page.url].result()
-        return ((now_s, reading) for reading in page.parse(body))
+        for reading in page.parse(body):
+            yield now_s, reading
 
     return each(pages, read)

@@ -215,8 +215,11 @@ def _whole_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
         labels = {"workload": decision.workload, "tier": decision.tier or ""}
         yield _Sample("decision", labels, 1.0, last_s)
     # A doubt about one run is no reason to distrust every figure.
-    kinds = [doubt.kind for doubt in verdict.doubts if doubt.run is None]
-    for kind in dict.fromkeys(kinds):
+    kinds: dict[str, None] = {}
+    for doubt in verdict.doubts:
+        if doubt.run is None:
+            kinds[doubt.kind] = None
+    for kind in kinds:
         yield _Sample("doubt", {"kind": kind}, 1.0, last_s)
 
 

@@ -239,7 +239,7 @@ def _names_by_list(index: ReportIndex, decision: Decision) -> dict[str, list[str
     names_by_list: dict[str, list[str]] = {}
     # Several tiers may need one type of machine, which is named once.
     for name, price in dict.fromkeys(_prices(index, decision)):
-        names_by_list.setdefault(wording.place(price), []).append(name)
+        names_by_list.setdefault(phrases.where_read(price), []).append(name)
     return names_by_list
 
 
