@@ -1,7 +1,7 @@
 """YAML text → mappings. Any text gives a mapping or a UsageError.
 
-Refused are a key that stands twice, a day that does not exist, a number that no key takes, and what
-holds itself, each with its line.
+Refused are a key that stands twice or has no value, a day that does not exist, a number that no key
+takes, and what holds itself, each with its line.
 """
 
 import re
@@ -129,12 +129,14 @@ def _in_our_words(problem: str) -> str:
 
 
 _TEXT = "tag:yaml.org,2002:str"
-_NO_SECRETS = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")
+_NULL = "tag:yaml.org,2002:null"
+_NO_SECRETS = ("tag:yaml.org,2002:bool", _NULL)
 
 
 class _Constructor(yaml.constructor.SafeConstructor):
-    """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number. A
-    secret is text: `0123` would be another number, and a mistake in it would show it."""
+    """What PyYAML takes silently is a mistake at its place: equal keys, a key without a value, no
+    real day or number. A secret is text: `0123` would be another number, and a mistake in it would
+    show it."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -161,9 +163,18 @@ class _Constructor(yaml.constructor.SafeConstructor):
             if key in seen:
                 raise _at(key_node, f"the key {short(key)} stands twice")
             seen.add(key)
+            # A number as a key has a slip of its own, as in 5,000, which its reader tells.
+            if isinstance(key, str) and _is_empty(value_node):
+                raise _at(key_node, _no_value(key))
             if is_secret_key(str(key)) and _may_be_a_secret(value_node):
                 value_node.tag = _TEXT
         return super().construct_mapping(node, deep)
+
+    def construct_sequence(self, node: yaml.SequenceNode, deep: bool = False) -> Any:
+        for item in node.value:
+            if _is_empty(item):
+                raise _at(item, "a list has an empty item: write it, or leave it out")
+        return super().construct_sequence(node, deep)
 
 
 class _Loader(_Constructor, yaml.SafeLoader):
@@ -242,6 +253,16 @@ def _quick_loader() -> type[Any]:
 
 def _point(where: str, mark: yaml.Mark) -> str:
     return f"{where}:{mark.line + 1}:{mark.column + 1}"
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    """Whether nothing stands there. Who means none writes `null`."""
+    is_scalar = isinstance(node, yaml.ScalarNode)
+    return is_scalar and node.tag == _NULL and node.value == ""
+
+
+def _no_value(key: str) -> str:
+    return f"the key {short(key)} has no value: write one, or leave the key out"
 
 
 def _may_be_a_secret(node: yaml.Node) -> bool:

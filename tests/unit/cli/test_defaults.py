@@ -132,9 +132,10 @@ def test_the_command_that_a_report_shows_gives_the_same_again(
     [
         ("scael: smoke\n", ["tierbench.yaml:1: scael", "did you mean scale"]),
         (
-            "min-iops: 5\nplatform:\n",
+            "min-iops: 5\nplatform: null\n",
             ["tierbench.yaml:2: platform", "expected a value"],
         ),
+        ("platform:\n", ["tierbench.yaml:1:1", "'platform' has no value"]),
         ("", ["the file is empty"]),
         ("profile: a\nprofiles: b\n", ["tierbench.yaml:2: profiles", "are one option"]),
         ("aa: true\nnodes: true\n", ["tierbench.yaml:2: nodes", "not true or false"]),

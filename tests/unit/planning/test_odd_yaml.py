@@ -403,3 +403,32 @@ def test_a_workload_with_one_odd_value(data: st.DataObject, odd: str) -> None:
         read_workload("w", workload_text(**{key: odd}), "smoke")
     except UsageError as error:
         assert error.mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("tier:\n  type: azure/P15\n  wal:\n", "x:3:3: the key 'wal' has no value"),
+        ("slo:   # to be written\n", "x:1:1: the key 'slo' has no value"),
+        ("tier: {type: azure/P15, burst: }\n", "x:1:25: the key 'burst' has no value"),
+        # A colon without its blank makes a key of all.
+        ("tier: {type azure/P15}\n", "x:1:8: the key 'type azure/P15' has no value"),
+        ("workloads:\n  - tpcc\n  -\n", "x:3:4: a list has an empty item"),
+        ("password:\n", "x:1:1: the key 'password' has no value"),
+    ],
+)
+def test_a_key_without_a_value_is_told_not_left_out(text: str, what: str) -> None:
+    """Whoever wrote the key meant something by it."""
+    with pytest.raises(UsageError) as why:
+        parse("x", text)
+    (mistake,) = why.value.mistakes
+    assert f"{mistake.where}: {mistake.what}".startswith(what)
+
+
+def test_who_means_none_writes_it() -> None:
+    assert parse("x", 'wal: null\nburst: ~\nname: ""\nlist: []\n') == {
+        "wal": None,
+        "burst": None,
+        "name": "",
+        "list": [],
+    }

@@ -130,6 +130,6 @@ def test_a_password_of_digits_is_read_as_it_was_written() -> None:
 
 
 def test_whether_there_is_a_secret_is_no_secret() -> None:
-    text = "automountServiceAccountToken: false\npassword:"
+    text = "automountServiceAccountToken: false\npassword: null"
     read = yaml_text.parse("x.yaml", text)
     assert read == {"automountServiceAccountToken": False, "password": None}
