@@ -4,8 +4,9 @@ So `--help` and the completion of a name come at once, whatever a command needs 
 of extensions stand behind ours in their panels."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,19 @@ from orchestrator.registry.references import ObjectPlace
 _HERE = Path(__file__).parent
 
 
-def _built_in() -> Iterator[tuple[str, CommandEntry]]:
+@cache
+def _built_in() -> Mapping[str, CommandEntry]:
     """The built-in commands by name, from commands.txt."""
+    entries: dict[str, CommandEntry] = {}
     panel = ""
     text = (_HERE / "commands.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
         if line.startswith("  "):
             name, place, example = line.split(maxsplit=2)
-            yield name, _entry(place, panel, example)
+            entries[name] = _entry(place, panel, example)
         elif not line.startswith("#"):
             panel = line
+    return entries
 
 
 def _entry(place: str, panel: str, example: str) -> CommandEntry:
@@ -55,7 +59,7 @@ def _help_in(source: str, name: str) -> str:
 def commands() -> Mapping[str, BroughtEntry[CommandEntry]]:
     """All, as `--help` shows them: panel by panel, in each ours and then those of extensions."""
     by_panel: dict[str, dict[str, BroughtEntry[CommandEntry]]] = {}
-    for name, owned in family("commands", dict(_built_in())).items():
+    for name, owned in family("commands", _built_in()).items():
         by_panel.setdefault(owned.entry.panel, {})[name] = owned
     ordered: dict[str, BroughtEntry[CommandEntry]] = {}
     for panel in by_panel.values():
@@ -93,6 +97,32 @@ def _in_short(name: str, command: Any) -> Any:
     return short
 
 
+@cache
+def _made_by_typer(declared: Any, name: str) -> Any:
+    """The command that typer makes of a function, or of the functions of a `typer.Typer`.
+
+    Kept with its options. To read them off the functions takes a third of the time of a plan, and a
+    file of defaults asks for those of all commands."""
+    # typer makes commands of click only for an app: this one has the one command.
+    parent = typer.Typer()
+    if isinstance(declared, typer.Typer):
+        parent.add_typer(declared, name=name)
+    else:
+        parent.command(name=name)(declared)
+    return typer.main.get_group(parent).commands[name]
+
+
+def _copied(command: Any) -> Any:
+    """The command with settings of its own, and with the same options. So has each member of a
+    group."""
+    copied = copy(command)
+    if isinstance(command, TyperGroup):
+        copied.commands = {}
+        for name, member in command.commands.items():
+            copied.commands[name] = _copied(member)
+    return copied
+
+
 class LazyGroup(TyperGroup):
     """The commands of the table, of which only the named one is loaded."""
 
@@ -125,14 +155,8 @@ class LazyGroup(TyperGroup):
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
         owned = self._listed[name]
-        command = ObjectPlace(owned.entry.place, owned.origin).imported()
-        # typer makes commands of click only for an app: this one has the one command.
-        parent = typer.Typer()
-        if isinstance(command, typer.Typer):
-            parent.add_typer(command, name=name)
-        else:
-            parent.command(name=name)(command)
-        return self._placed(name, typer.main.get_group(parent).commands[name])
+        declared = ObjectPlace(owned.entry.place, owned.origin).imported()
+        return self._placed(name, _copied(_made_by_typer(declared, name)))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)

@@ -332,7 +332,7 @@ _NAMED_VALUE = _form_in_any_case(
     {_NO_WORDS_OF_OURS}
     {_VALUE}
     """,
-    (*SECRET_WORDS, "sig", "pass", "pwd"),
+    (*SECRET_WORDS, "sig", "_pass", "-pass", "_pwd", "-pwd"),
     _HIDDEN_AFTER_2,
 )
 # A path behind PWD is a folder.

@@ -13,7 +13,7 @@ from typing import Any
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.markup import escape
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -83,9 +83,10 @@ class LastingConsole(Console):
         if self.color_system is not None:
             self.print_json(json.dumps(fields))
             return
-        # The same without colours. rich would look for places of colours all the same, which takes
-        # most of the time of a long answer.
-        self.out(plain(json.dumps(fields, indent=2, ensure_ascii=False)))
+        # The same without colours, as it is: rich would look for places of colours all the same,
+        # and for secrets twice more, which takes most of the time of a long answer.
+        text = plain(json.dumps(fields, indent=2, ensure_ascii=False))
+        self.print(Segments([Segment(text)], new_lines=True), soft_wrap=True)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

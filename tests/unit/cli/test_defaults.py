@@ -50,6 +50,20 @@ def test_the_nearer_goes_first(
     assert scale(ask([*COMPARE, "--scale", "rehearsal"])) == "rehearsal"
 
 
+def test_a_default_is_none_of_the_next_command_line(ask: Ask, folder: Path) -> None:
+    """Commands are made once in a process. A group's are given their defaults too."""
+    (folder / "tierbench.yaml").write_text("scale: smoke\nprovider: azure\n")
+    assert scale(ask(COMPARE)) == "smoke"
+    app = an_app(folder)
+    assert tierbench(app, "tiers", "list", "--verbose") == EXIT_DONE
+    assert said_by(app) == ["--provider azure is from tierbench.yaml"]
+    (folder / "tierbench.yaml").unlink()
+    # They may be read without looking for a file, as those of a command line that is kept.
+    for name in ("compare", "tiers"):
+        for command in defaults.with_members(PROGRAM.loaded(name)):
+            assert "default_map" not in command.context_settings
+
+
 def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
     lines = [
         "profiles: [premium, ultra]",

@@ -248,11 +248,11 @@ MORE = (
     *(f"gho_{LONG}", f"ghu_{LONG}", f"ghs_{LONG}", f"ghr_{LONG}"),
     *(f"github_pat_{LONG}", f"glpat-{LONG}", f"xoxb-{LONG}", f"hvs.{LONG}"),
     *(f"dckr_pat_{LONG}", f"eyJ{LONG}.{LONG}.{LONG}", f'"identitytoken": "{ENCODED}"'),
-    f'".dockercfg": "{ENCODED}"',
+    *(f'".dockercfg": "{ENCODED}"', f"sent bearer {LONG}"),
 )
 WORDS = (
     *("password", "passwd", "passphrase", "passwort", "kennwort", "secret", "token"),
-    *("api_key", "x_pass", "x-pwd", "pwd", "sig"),
+    *("api_key", "x_pass", "x-pass", "x_pwd", "x-pwd", "pwd", "sig"),
 )
 CLIENTS = (
     *("mysql", "mariadb", "psql", "ysqlsh", "sqlcmd", "sshpass", "redis-cli"),
