@@ -18,9 +18,9 @@ from orchestrator.facts import (
     RunFacts,
     Varied,
 )
+from orchestrator.texts import foreign_text, prose
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import attributed, shortened
 
 ClientPlace = Literal["outside", "beside"]
 Stage = Literal["nothing", "disk", "network", "commit"]
@@ -204,8 +204,10 @@ class Run:
     @property
     def slug(self) -> str:
         """Folder name of the run: `03-ultra-tpcc-r1`."""
-        cell = f"{shortened(self.profile, 90)}-{shortened(self.workload, 90)}"
-        return f"{self.number:02d}-{cell}-r{self.repetition}"
+        return (
+            f"{self.number:02d}-{foreign_text.shortened(self.profile, 90)}"
+            f"-{foreign_text.shortened(self.workload, 90)}-r{self.repetition}"
+        )
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ class Note:
         return self.lead or self.text
 
     def __str__(self) -> str:
-        return attributed(self.text, self.profile)
+        return prose.attributed(self.text, self.profile)
 
 
 @dataclass(frozen=True)
@@ -468,7 +470,7 @@ class Doubt:
     profile: str | None = None
 
     def __str__(self) -> str:
-        return attributed(self.text, self.profile)
+        return prose.attributed(self.text, self.profile)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Quantities as people write them ("10GiB", "125MB/s", "2ms") to base units and back.
 
 Base units everywhere inside: seconds, bytes, bytes per second, plain counts. This module is the
-only parser and the only formatter of quantities. It also says how texts of others are shown."""
+only parser and the only formatter of quantities."""
 
 import re
-import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import TypeVar
+
+from orchestrator.texts.foreign_text import short
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -38,27 +39,6 @@ _BYTE_RATE = re.compile(r"((?:[kKmMgGtT][iI]?)?B)(?:/[sS]|ps)")
 _DIGITS = r"\s*((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 _DECIMAL_COMMA = re.compile(r"\s*([0-9]+),([0-9]+\s*[A-Za-zµ/]*)\s*")
-
-# Control characters but for tab and line break; what turns the direction of text round (Unicode
-# Standard Annex 9); halves of characters, as names of files that are not UTF-8 have.
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
-_FEW = 5  # examples shown of many things of which the same is said
-_BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-
-_short = reprlib.Repr()
-_short.maxlevel = 2
-_short.maxlist = 4
-_short.maxdict = 4
-_short.maxstring = 80
-_short.maxlong = 80
-_short.maxother = 80
-
-
-def short(value: object) -> str:
-    """What somebody gave, for a message: its `repr`, but never long."""
-    return _short.repr(value)
 
 
 class OtherFormError(ValueError):
@@ -253,44 +233,6 @@ def format_moment(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def shortened(name: str, most_bytes: int) -> str:
-    """A name that still fits into a file's name, which has 255 bytes: cut, where it must be."""
-    # A cut within a character leaves bytes that are none.
-    return name.encode()[:most_bytes].decode(errors="ignore")
-
-
-def capitalized(text: str) -> str:
-    """The text with a capital at the start."""
-    return text[:1].upper() + text[1:]
-
-
-def yes_or_no(is_so: bool) -> str:
-    if is_so:
-        return "yes"
-    return "no"
-
-
-def attributed(text: str, name: str | None) -> str:
-    """`premium: text`; the text alone where it is about nothing in particular."""
-    if name:
-        return f"{name}: {text}"
-    return text
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
-    if number == 1:
-        return f"{number} {noun}"
-    return f"{number} {noun}s"
-
-
-def all_of(number: int, noun: str) -> str:
-    """`both workloads`, `all 3 workloads`."""
-    if number == 2:
-        return f"both {noun}s"
-    return f"all {counted(number, noun)}"
-
-
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     return f"{signed_digits(change_pct)} %"
@@ -318,77 +260,9 @@ def _digits_of_change(size_pct: float) -> str:
     return f"{size_pct:.2f}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(words) < 2:
-        return "".join(words)
-    first = ", ".join(words[:-1])
-    return f"{first} and {words[-1]}"
-
-
-def first_few(texts: Sequence[str]) -> list[str]:
-    """The first five, and behind them how many more there are: `995 more`."""
-    few = list(texts[:_FEW])
-    more = len(texts) - len(few)
-    if more:
-        few.append(f"{more:,} more")
-    return few
-
-
-def printable(text: str) -> str:
-    """The text with what could retitle a terminal, make it answer, or end what draws charts, as
-    characters: `\\x1b` for an escape."""
-    return _UNPRINTABLE.sub(_as_characters, text)
-
-
-def _as_characters(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}"  # JSON knows it too
-
-
-def is_printable(name: str) -> bool:
-    """Whether it is a line of text that `printable` leaves as it is."""
-    return not ("\n" in name or "\t" in name or _UNPRINTABLE.search(name))
-
-
-def csv_row(columns: Mapping[str, object]) -> dict[str, object]:
-    """The row for a table in CSV. A text that a spreadsheet would take for a formula and carry out
-    begins with `'`; numbers stay."""
-    row: dict[str, object] = {}
-    for name, value in columns.items():
-        row[name] = value
-        if isinstance(value, str) and _is_formula(value):
-            row[name] = f"'{value}"
-    return row
-
-
-def _is_formula(text: str) -> bool:
-    if not text.startswith(_BEGIN_FORMULAS):
-        return False
-    try:
-        # `-5` and `+3` begin like formulas, and are numbers.
-        float(text)
-    except ValueError:
-        return True
-    return False
-
-
 def gathered(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
     """Each key with all that comes with it, in the order in which they come."""
     together: dict[_Key, list[_Value]] = {}
     for key, value in pairs:
         together.setdefault(key, []).append(value)
     return together
-
-
-def named(values: Mapping[str, int | float | str]) -> str:
-    """Values behind their names: `tables 4, table_size 2,000,000`."""
-    texts: list[str] = []
-    for name, value in values.items():
-        if isinstance(value, int):
-            texts.append(f"{name} {value:,}")
-        else:
-            texts.append(f"{name} {value}")
-    return ", ".join(texts)

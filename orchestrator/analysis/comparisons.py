@@ -18,7 +18,8 @@ from orchestrator.analysis.statistics import (
     repetitions_needed,
     stats,
 )
-from orchestrator.units import counted, format_change, format_number
+from orchestrator.texts.prose import counted
+from orchestrator.units import format_change, format_number
 
 # Values may agree by chance. Where half of the runs are slow, two blocks are wrong in 6 %, and
 # three in 5 %.

@@ -15,7 +15,8 @@ from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.design import slow_disks
 from orchestrator.model import Record
-from orchestrator.units import format_number, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_number
 
 BEHIND = 0.01  # share of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind

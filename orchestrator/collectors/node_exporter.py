@@ -15,12 +15,12 @@ from typing import NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Metric
 
-from orchestrator import units
 from orchestrator.collectors.common import local
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
+from orchestrator.texts import prose
 
 # These parts of the page are enough: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
@@ -149,7 +149,7 @@ class _CountedPage:
         what = f"node_exporter counts no disk {device!r}"
         if not self._devices:
             return OSError(f"{what}, and no other")
-        others = units.listed(units.first_few(sorted(self._devices)))
+        others = prose.listed(prose.first_few(sorted(self._devices)))
         return OSError(f"{what}, but {others}")
 
     def _add_of_disk(self, device: str, metric: Metric) -> None:

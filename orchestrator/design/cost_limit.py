@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from orchestrator import units
 from orchestrator.design.costs import RentedItem, rented, total
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
+from orchestrator.texts import prose
 
 MAX_COST = "--max-cost"
 _LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
@@ -42,7 +42,7 @@ def check(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> None:
     things = rented(plan)
     unpriced = [item.title for item in things if item.price is None]
     if unpriced:
-        raise _cost_unknown(limit, units.listed(unpriced))
+        raise _cost_unknown(limit, prose.listed(unpriced))
     # Parts before this one cost what their time cost, whatever was estimated.
     spent = _hourly(things) * elapsed_s / 3600
     amount = spent + _total_in(currency, things)
@@ -73,7 +73,7 @@ def _cost_unknown(limit: str, unpriced: str) -> UsageError:
 
 def _other_currency(currency: str, others: Sequence[str]) -> UsageError:
     return UsageError(
-        f"--max-cost is in {currency}, and there are prices in {units.listed(others)}",
+        f"--max-cost is in {currency}, and there are prices in {prose.listed(others)}",
         advice="tierbench converts no currencies: give the limit, or the prices, in the "
         "same",
     )

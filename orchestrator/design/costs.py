@@ -16,6 +16,7 @@ from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.design.factors import EXISTING
 from orchestrator.design.purchase_prices import compare_prices
 from orchestrator.model import Note, Plan, Profile
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -148,7 +149,7 @@ def total_in_words(things: Sequence[RentedItem], share: float = 1.0) -> str:
     amounts: list[str] = []
     for currency, amount in total(things).items():
         amounts.append(f"{share * amount:,.2f} {currency}")
-    return units.listed(amounts)
+    return prose.listed(amounts)
 
 
 def notes(plan: Plan) -> tuple[Note, ...]:
@@ -199,13 +200,13 @@ def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
     if not priced:
         return (
             "what the campaign itself costs is not known: "
-            f"no price of {units.listed(unpriced)}"
+            f"no price of {prose.listed(unpriced)}"
         )
     amount = total_in_words(things)
     text = (
         f"for at most {units.format_seconds(longest_s)} the campaign itself "
-        f"costs, at list price for {units.listed(priced)}: {amount}"
+        f"costs, at list price for {prose.listed(priced)}: {amount}"
     )
     if unpriced:
-        text += f"; the price of {units.listed(unpriced)} is not known"
+        text += f"; the price of {prose.listed(unpriced)} is not known"
     return text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.model import Note, Profile
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def unlike_disks(profiles: Sequence[Profile]) -> Note | None:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from orchestrator import units
 from orchestrator.design import node_disks
 from orchestrator.model import Profile
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -120,14 +120,14 @@ def _obstacle(
 ) -> str:
     """Why costs cannot be compared: the most certain reason."""
     if unpriced_disks:
-        return f"no price is known for {units.listed(unpriced_disks)}"
+        return f"no price is known for {prose.listed(unpriced_disks)}"
     if unpriced_vms:
-        names = units.listed(unpriced_vms)
+        names = prose.listed(unpriced_vms)
         return f"tiers are on unlike machines, and no price is known for {names}"
     currencies = _currencies(compared)
     # Rates of exchange change daily, and tierbench has none.
     if len(currencies) > 1:
-        return f"prices are in {units.listed(currencies)}"
+        return f"prices are in {prose.listed(currencies)}"
     return ""
 
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from orchestrator import errors, metrics
 from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Objective, Workload
-from orchestrator.units import OtherFormError, listed, parse_seconds
+from orchestrator.texts.prose import listed
+from orchestrator.units import OtherFormError, parse_seconds
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
 # Words for metrics in an objective → metrics.

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from orchestrator.texts.prose import listed
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import format_number, format_seconds, listed
+from orchestrator.units import format_number, format_seconds
 
 # The scopes of figures before a disk is slow and while it is; here, because stored answers load
 # no library of tables for them.

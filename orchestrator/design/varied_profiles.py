@@ -6,8 +6,8 @@ from dataclasses import replace
 from orchestrator.design import factors, varied_workloads
 from orchestrator.facts import Varied
 from orchestrator.model import ClusterSpec, Profile, Stage, Workload
+from orchestrator.texts.prose import counted
 from orchestrator.tier import Emulated, Limits, Tier
-from orchestrator.units import counted
 
 
 def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:

@@ -22,7 +22,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import shipped_yaml
 from orchestrator.system.http_client import get_history, understood
 from orchestrator.system.redaction import hidden
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 # A request: below the server's 50 million samples for hundreds of disks.
 CHUNK_S = 6 * 3600

@@ -5,8 +5,9 @@
 that holds only its WAL.
 """
 
+from orchestrator.texts.foreign_text import short
 from orchestrator.tier.slow_disk import LOG_OF_NODE, SlowDisk
-from orchestrator.units import MOST, OtherFormError, parse_seconds, short
+from orchestrator.units import MOST, OtherFormError, parse_seconds
 
 FORM = "NODE=HOW,TIME[@AFTER]"
 _EXAMPLES = "such as node-3=10%,60s or node-3=10x,60s or node-3=stall,5s@30s"

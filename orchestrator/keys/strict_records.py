@@ -13,7 +13,8 @@ from orchestrator.errors import KeyPlace, Mistake, MistakeKind
 from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.secret_names import is_secret_key
-from orchestrator.units import OtherFormError, short
+from orchestrator.texts.foreign_text import short
+from orchestrator.units import OtherFormError
 
 _Record = TypeVar("_Record", bound=BaseModel)
 _Location = tuple[int | str, ...]

@@ -16,7 +16,8 @@ import yaml
 from orchestrator.errors import Mistake
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.secret_names import is_secret_key
-from orchestrator.units import MOST, short
+from orchestrator.texts.foreign_text import short
+from orchestrator.units import MOST
 
 
 def parse(where: str, text: str) -> dict[str, Any]:

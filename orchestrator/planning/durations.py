@@ -26,8 +26,8 @@ from orchestrator.planning.planned_loads import (
     stages,
 )
 from orchestrator.planning.time_left import run_s
+from orchestrator.texts.prose import listed
 from orchestrator.tier import Tier
-from orchestrator.units import listed
 
 _RENT_S = 180.0  # the most until a cloud has made and attached the disks of a claim
 # Number of times that loaded bytes reach a disk: log and pages; and again when merged.

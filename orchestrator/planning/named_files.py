@@ -5,10 +5,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator import units
 from orchestrator.errors import CutError, Mistake, UsageError
 from orchestrator.keys import plain_files, refusals
 from orchestrator.keys.refusals import refused
+from orchestrator.texts import foreign_text
 
 
 def names(folder: Path) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def files_named(
             mistakes.append(no_such_file(folder, kind, name))
             continue
         # Runs and folders are named by it, and a terminal could not show them.
-        if not units.is_printable(file.stem):
+        if not foreign_text.is_printable(file.stem):
             mistakes.append(_unprintable(kind, file))
             continue
         if names.count(name) > 1:
@@ -45,7 +45,9 @@ def _unprintable(kind: str, file: Path) -> Mistake:
         f"the name of this {kind} file is not UTF-8 text in one line: rename the file"
     )
     # The name is good UTF-8, so only the locale cannot show it.
-    if units.is_printable(os.fsencode(file.stem).decode("utf-8", "surrogateescape")):
+    if foreign_text.is_printable(
+        os.fsencode(file.stem).decode("utf-8", "surrogateescape")
+    ):
         what = f"this locale has no letters for the name of this {kind} file: set LC_ALL=C.UTF-8"
     return Mistake(str(file), what)
 

@@ -17,8 +17,9 @@ from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import windows
+from orchestrator.texts.prose import counted, listed
 from orchestrator.tier import Tier
-from orchestrator.units import counted, format_seconds, gathered, listed
+from orchestrator.units import format_seconds, gathered
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
 

@@ -18,7 +18,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.planning.orders import in_order
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 CORES_PER_NODE = 2
 

@@ -23,6 +23,7 @@ from orchestrator.planning.named_files import (
     where,
 )
 from orchestrator.planning.overrides import Overrides
+from orchestrator.texts import prose
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
@@ -209,7 +210,7 @@ def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
         places = [mistake.where for mistake in same]
         if len(places) > 3:
             places = [*places[:2], f"{len(places) - 2} more"]
-        yield replace(same[0], where=units.listed(places), place=None)
+        yield replace(same[0], where=prose.listed(places), place=None)
 
 
 def clusters(root: Path) -> dict[str, str]:

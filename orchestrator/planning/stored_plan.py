@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
+from orchestrator.texts.foreign_text import short
 from orchestrator.tier import Limits, Price
-from orchestrator.units import short
 
 
 def require_possible(plan: Plan) -> None:

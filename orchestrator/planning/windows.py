@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from orchestrator.design import boxed_work
 from orchestrator.model import Note, Workload
-from orchestrator.units import counted, format_seconds, listed
+from orchestrator.texts.prose import counted, listed
+from orchestrator.units import format_seconds
 
 INTERVALS = 2  # the least number of intervals
 # The least length of one of many windows: caches and background writes do not show below it.

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief, SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
-from orchestrator.units import shortened
+from orchestrator.texts.foreign_text import shortened
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS, value_in_words
 from orchestrator.report.blocks import Cell, Row, Table, table_of
+from orchestrator.texts import prose
 
 # ------------------------------------------------------------------ the list of campaigns
 
@@ -36,7 +37,7 @@ def _heading(entry: Entry) -> str:
         heading += f", baseline {', '.join(entry.baselines)}"
     faults = [fault for fault in (entry.fault, *entry.left_out) if fault]
     if faults:
-        heading += f": {'; '.join(units.first_few(faults))}"
+        heading += f": {'; '.join(prose.first_few(faults))}"
     return heading
 
 
@@ -75,7 +76,7 @@ def trend(history: Trend) -> Table:
 def _level(history: Trend, level: Level) -> str:
     """Its mean, and its change against the level before it."""
     mean = value_in_words(history.metric, level.mean)
-    count = units.counted(level.campaigns, "campaign")
+    count = prose.counted(level.campaigns, "campaign")
     text = f"{mean} over {count} from {level.first} on"
     if level.change_pct is None:
         return text
@@ -105,7 +106,7 @@ def _about(history: Trend) -> Iterator[str]:
     bars = sparkline([point.mean for point in history.points])
     yield f"{metric}, {history.profile} × {history.workload}: {bars}"
     points = len(history.points)
-    comparable = units.counted(points, "comparable campaign")
+    comparable = prose.counted(points, "comparable campaign")
     # Silence would be read as "nothing changed", which so few campaigns cannot prove.
     if points < across_days.FEWEST:
         yield (
@@ -122,7 +123,7 @@ def _left_out(history: Trend) -> Iterator[str]:
         (left_out.reason, left_out.campaign) for left_out in history.left_out
     )
     for reason, names in by_reason.items():
-        yield f"Left out, {units.listed(names)}: {reason}."
+        yield f"Left out, {prose.listed(names)}: {reason}."
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ from orchestrator.analysis.campaigns import over_time
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
+from orchestrator.texts import prose
 
 
 def comparison(pair: over_time.CampaignComparison) -> Table:
@@ -74,7 +75,7 @@ def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:
     """A sentence for each reason, with where it holds."""
     titles = {_title(change) for change in pair.deltas}
     for reason, titles_of_reason in _titles_by_reason(pair).items():
-        where = units.listed(list(titles_of_reason))
+        where = prose.listed(list(titles_of_reason))
         if len(titles_of_reason) == len(titles):
             where = "everywhere"
         yield f"Inconclusive, {where}: {reason}."

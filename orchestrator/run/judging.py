@@ -21,7 +21,7 @@ from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.run.live_events import Hear, StandingFound, heard_by_nobody
 from orchestrator.system import campaign_writing, store
 from orchestrator.system.runs_read_before import RunsReadBefore
-from orchestrator.units import all_of
+from orchestrator.texts.prose import all_of
 
 
 def announce(

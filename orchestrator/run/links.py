@@ -17,7 +17,8 @@ from orchestrator.model import Cluster, Node, Profile
 from orchestrator.powers import World
 from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once
-from orchestrator.units import format_link_rate, named
+from orchestrator.texts.prose import named
+from orchestrator.units import format_link_rate
 
 TRUE_PCT = 2.0  # a transfer may be off by
 TRANSFER_S = 1.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from orchestrator.analysis.figures.error_counts import sum_errors
 from orchestrator.facts import GeneratorFacts
-from orchestrator.units import named
+from orchestrator.texts.prose import named
 
 
 def one_of(

@@ -24,7 +24,7 @@ from orchestrator.analysis.observed.rate_caps import Caps
 from orchestrator.keys import yaml_text
 from orchestrator.system import files, parquet
 from orchestrator.system.observation_files import DEMAND, FACTS
-from orchestrator.units import csv_row
+from orchestrator.texts.foreign_text import csv_row
 
 _QUESTION = "Does this disk carry the load that was observed?"
 _ROWS_AT_ONCE = 2**16  # rows of a table that are written at once

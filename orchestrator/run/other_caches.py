@@ -13,7 +13,8 @@ from orchestrator.parts import MarkedFolder
 from orchestrator.run import datasets
 from orchestrator.system import machine_caches, marked, marked_folders
 from orchestrator.system.machine_caches import MachineIdentity
-from orchestrator.units import format_bytes, format_seconds, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_bytes, format_seconds
 
 
 @dataclass(frozen=True)

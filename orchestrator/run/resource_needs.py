@@ -14,8 +14,9 @@ from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import TierMechanism
 from orchestrator.planning import data_sizes
 from orchestrator.powers import Machine, World
+from orchestrator.texts.prose import counted
 from orchestrator.tier import Tier
-from orchestrator.units import counted, format_bytes
+from orchestrator.units import format_bytes
 
 # The least share of installed memory that Linux reports: 31 of 32 GiB.
 TOLD_OF_INSTALLED = 0.94

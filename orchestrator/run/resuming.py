@@ -28,7 +28,8 @@ from orchestrator.system import (
     store,
     unfinished_runs,
 )
-from orchestrator.units import counted, format_moment, listed
+from orchestrator.texts.prose import counted, listed
+from orchestrator.units import format_moment
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 

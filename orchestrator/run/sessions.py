@@ -12,7 +12,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import ClusterSpec, Workload
 from orchestrator.parts import Database, SessionLimit
 from orchestrator.powers import World
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 # Sessions that should be left on a host beside a load. Ten are for reading facts, for the
 # campaign's row on clusters of others, for others' monitoring, and for loaders' sessions whose end

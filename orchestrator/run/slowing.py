@@ -19,9 +19,10 @@ from orchestrator.parts import ChangedLimits, ClientLoad, Disks, Parts
 from orchestrator.run.run_context import RunContext
 from orchestrator.run.window_followers import Follower, followed
 from orchestrator.system import files
+from orchestrator.texts.prose import listed
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.units import format_bytes, format_seconds, listed
+from orchestrator.units import format_bytes, format_seconds
 
 
 def check(workload: Workload, profile: Profile, parts: Parts) -> None:

@@ -18,7 +18,8 @@ from orchestrator.run import campaign_time, judged_runs, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
 from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
 from orchestrator.system import run_folders, store, unfinished_runs
-from orchestrator.units import counted, format_seconds
+from orchestrator.texts.prose import counted
+from orchestrator.units import format_seconds
 
 # A campaign may have been killed if it writes no file for so long. Nothing else shows it here.
 SILENT_S = 900.0

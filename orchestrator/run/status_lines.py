@@ -10,7 +10,8 @@ from orchestrator.planning.time_left import TimeLeft
 from orchestrator.run import campaign_time
 from orchestrator.run.judged_runs import JudgedRun
 from orchestrator.run.outlines import CampaignOutline, RunOutline
-from orchestrator.units import counted, format_moment, format_seconds
+from orchestrator.texts.prose import counted
+from orchestrator.units import format_moment, format_seconds
 
 
 def line_of_run(judged: JudgedRun, runs: int) -> str:

@@ -11,7 +11,7 @@ from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Plan, Record, Run
 from orchestrator.planning import stored_plan
-from orchestrator.units import short
+from orchestrator.texts.foreign_text import short
 
 RECORD = "record.json"
 INTERVALS = "intervals.csv"

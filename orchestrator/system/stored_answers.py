@@ -13,7 +13,7 @@ from orchestrator.errors import TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.system import clock, stored_json
 from orchestrator.system.observation_files import DEMAND, FACTS, live
-from orchestrator.units import first_few, listed
+from orchestrator.texts.prose import first_few, listed
 
 _NAMED = "observed"
 _PREDICTIONS = "predictions.json"

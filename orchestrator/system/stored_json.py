@@ -21,7 +21,7 @@ from orchestrator.design.factors import RATE_OPTION
 from orchestrator.errors import CutError, NotReadableError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.system import files, results_formats
-from orchestrator.units import short
+from orchestrator.texts.foreign_text import short
 
 SCHEMA_VERSION = 1  # the form of gates.json, predictions.json and baselines.json
 CHECKSUM = "content_sha256"

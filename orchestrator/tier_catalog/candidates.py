@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from orchestrator.errors import UsageError
+from orchestrator.texts.prose import listed
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.choosing import choose
@@ -20,7 +21,6 @@ from orchestrator.tier_catalog.listing import TierRow, tiers
 from orchestrator.tier_catalog.price_rows import UNIT_BYTES
 from orchestrator.tier_catalog.rows import DiskType, VmSize
 from orchestrator.tier_catalog.rules import Provisioned
-from orchestrator.units import listed
 
 STEPS = (1, 4, 16)  # multiples of the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # numbers of a node's disks, striped, where smaller ones are sold

@@ -3,7 +3,7 @@ rests on. None of it is promised by a provider."""
 
 from collections.abc import Iterator
 
-from orchestrator import units
+from orchestrator.texts import prose
 from orchestrator.tier import WAYS, Latencies
 from orchestrator.tier_catalog.rows import EmulatedLatency, EmulatedTime
 
@@ -49,4 +49,4 @@ def notes(latency: Latencies) -> Iterator[str]:
             # Reads and writes that rest on the same are told in one sentence.
             ways_by_basis.setdefault(basis, []).append(way)
     for basis, ways in ways_by_basis.items():
-        yield f"Emulated {units.listed(ways)} latency: {basis}."
+        yield f"Emulated {prose.listed(ways)} latency: {basis}."

@@ -19,10 +19,10 @@ from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.platforms import own_images
 from orchestrator.powers import Claims, StorageClass, VolumeSource, World
 from orchestrator.system import at_once, files
+from orchestrator.texts.prose import listed
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.tiers.common.real import volume_claims
-from orchestrator.units import listed
 
 
 class StorageClassTier:

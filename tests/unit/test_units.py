@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from orchestrator import units
 from orchestrator.metrics import span_in_words, value_in_words
+from orchestrator.texts import prose
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_a_rate_says_what_is_counted(
     ("number", "text"), [(2, "both runs"), (3, "all 3 runs"), (1, "all 1 run")]
 )
 def test_two_are_both(number: int, text: str) -> None:
-    assert units.all_of(number, "run") == text
+    assert prose.all_of(number, "run") == text
 
 
 def test_what_a_person_reads() -> None:

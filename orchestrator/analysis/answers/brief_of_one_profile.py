@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from orchestrator import units
 from orchestrator.analysis import overload
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
@@ -19,6 +18,7 @@ from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.answers.untested_words import is_untested
 from orchestrator.design import purchase_prices
 from orchestrator.model import Record
+from orchestrator.texts import prose
 
 
 def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
@@ -72,7 +72,7 @@ def _times_measured(answer: Answer) -> Iterator[str]:
     if fewest == 1:
         yield "measured once; `--repeats 5` tells how much runs differ"
     elif fewest > 1:
-        yield f"measured {units.counted(fewest, 'time')}"
+        yield f"measured {prose.counted(fewest, 'time')}"
 
 
 def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.neighbour_tiers import (
     against_cheaper,
@@ -19,6 +18,7 @@ from orchestrator.analysis.conclusions import (
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
+from orchestrator.texts import prose
 
 _SINGLE_RUNS = (
     "Each tier was measured once: one run has no interval, so no difference is proven"
@@ -62,7 +62,7 @@ def _clauses_met(asked: Asked, answer: Answer, tier: str) -> Iterator[str]:
     for result in offer.slo:
         texts.append(f"{result.objective} ({result.mean or result.measured})")
     if texts:
-        yield f"{tier} meets {units.listed(texts)}"
+        yield f"{tier} meets {prose.listed(texts)}"
 
 
 def _nearest(asked: Asked, answer: Answer) -> str:

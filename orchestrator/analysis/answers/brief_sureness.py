@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.record import (
     ProofWord,
 )
 from orchestrator.analysis.statistics import stats
+from orchestrator.texts import prose
 
 _OPEN: Mapping[ProofWord, str] = {
     "open": "open",
@@ -28,7 +29,7 @@ def how_sure(asked: Asked, answer: Answer) -> str:
         subjects = _unsettled(asked, answer, proof)
         if not subjects:
             continue
-        text = f"{units.listed(subjects)} {_is(subjects)} {word}"
+        text = f"{prose.listed(subjects)} {_is(subjects)} {word}"
         # The way to settle is that of the first: the others have theirs in their own parts.
         takes = settled_by(asked, subjects[0])
         if takes and len(subjects) > 1:
@@ -80,12 +81,12 @@ def _enough_beside_cheaper(parts: Sequence[PartAnswer]) -> str:
     """`for insert premium-v2 is proven enough, and whether premium would be is open`."""
     first = parts[0]
     if len(parts) == 1:
-        cheaper = units.listed(first.cheaper_open)
+        cheaper = prose.listed(first.cheaper_open)
         return (
             f"for {first.subject} {first.tier} is proven enough, and whether {cheaper} would be "
             "is open"
         )
-    subjects = units.listed([part.subject for part in parts])
+    subjects = prose.listed([part.subject for part in parts])
     return f"for {subjects} a tier is proven enough, and whether a cheaper one would be is open"
 
 
@@ -109,7 +110,7 @@ _MOST_NAMED = 3  # workloads named in a line
 
 def _proven(asked: Asked, answer: Answer) -> Iterator[str]:
     parts = answer.parts
-    runs = units.counted(asked.campaign.plan.repetitions, "repetition")
+    runs = prose.counted(asked.campaign.plan.repetitions, "repetition")
     how = f"at {level()} confidence, by {runs}"
     if asked.campaign.plan.weights and answer.purchase is not None:
         yield f"proven by the weighted mean of the workloads {how}"
@@ -144,7 +145,7 @@ def _whose(asked: Asked, count: int, proven: Sequence[str]) -> str:
         alone = " alone"
     elif asked.campaign.plan.weights:
         alone = ", each alone,"
-    return f" for {units.listed(proven)}{alone}"
+    return f" for {prose.listed(proven)}{alone}"
 
 
 def level() -> str:

@@ -4,7 +4,6 @@ A reader who has thirty seconds reads these and nothing else. Each says only wha
 proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
-from orchestrator import units
 from orchestrator.analysis.answers import one_profile, provider_metrics, varied_brief
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_of_one_profile import brief_of_one_profile
@@ -29,6 +28,7 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.analysis.answers.untested_words import is_untested, untested_in_words
+from orchestrator.texts import prose
 
 
 def campaign_brief(asked: Asked, answer: Answer) -> Brief:
@@ -95,7 +95,7 @@ def _what(asked: Asked, answer: Answer) -> str:
     if missed:
         return missed
     if answer.together is not None:
-        workloads = units.all_of(len(parts), "workload")
+        workloads = prose.all_of(len(parts), "workload")
         return f"no tier to buy yet: none is proven enough for {workloads}"
     if len(parts) == 1:
         return f"no tier to buy yet for {parts[0].subject}"
@@ -109,7 +109,7 @@ def _met_by_none(asked: Asked, answer: Answer) -> str:
     """
     for part in answer.parts:
         if asked.is_met_by_none(part.subject):
-            clauses = units.listed([clause.objective for clause in part.slo])
+            clauses = prose.listed([clause.objective for clause in part.slo])
             whose = ""
             if len(answer.parts) > 1:
                 whose = f" for {part.subject}"
@@ -169,15 +169,15 @@ def _cheaper_open(answer: Answer) -> str:
     """
     whole = answer.all_parts[0]
     if whole.cheaper_open:
-        return f"whether {units.listed(whole.cheaper_open)} would be enough is open"
+        return f"whether {prose.listed(whole.cheaper_open)} would be enough is open"
     texts: list[str] = []
     for part in answer.parts:
         if part.cheaper_open:
-            cheaper = units.listed(part.cheaper_open)
+            cheaper = prose.listed(part.cheaper_open)
             texts.append(f"{cheaper} would be enough for {part.subject} alone")
     if not texts:
         return ""
-    return f"whether {units.listed(texts)} is open"
+    return f"whether {prose.listed(texts)} is open"
 
 
 def _for_price(price: MonthlyPrice | None) -> str:

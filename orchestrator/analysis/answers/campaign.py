@@ -33,7 +33,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.design import disk_matrix
-from orchestrator.units import all_of, listed
+from orchestrator.texts.prose import all_of, listed
 
 NO_DECISION = "No decision was recorded"
 # Parts of which another run may change what is said.

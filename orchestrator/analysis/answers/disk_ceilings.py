@@ -11,6 +11,7 @@ from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
 from orchestrator.design import disk_matrix
 from orchestrator.model import Workload
+from orchestrator.texts import prose
 
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
@@ -43,7 +44,7 @@ def in_short(asked: Asked, workload: Workload) -> str:
     disk; empty for a workload that is no matrix or has no figures."""
     texts: list[str] = []
     for tier, rows in measured_by_tier(asked, workload).items():
-        texts.append(f"{tier} gives {units.listed(_at_most(rows))}")
+        texts.append(f"{tier} gives {prose.listed(_at_most(rows))}")
     return closed("; ".join(texts))
 
 

@@ -20,6 +20,7 @@ from orchestrator.analysis.answers.untested_words import untested_in_words
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
 from orchestrator.model import Profile, Workload
+from orchestrator.texts import prose
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,10 @@ def _brief(
         if disk.price_in_words:
             prices.append(disk.price_in_words)
     what, further = _iops_in_words(disks)
-    bandwidth = f"fio found these limits, and {units.listed(bandwidths)}"
+    bandwidth = f"fio found these limits, and {prose.listed(bandwidths)}"
     return Brief(
         what,
-        f"{further}{bandwidth}; the lightest I/O took {units.listed(latencies)}.",
+        f"{further}{bandwidth}; the lightest I/O took {prose.listed(latencies)}.",
         # No surer than of the disk that was measured the fewest times.
         _how_sure(asked, min(disk.runs for disk in disks)),
         _not_tested(asked, untested),
@@ -189,7 +190,7 @@ def _not_tested(asked: Asked, untested: Sequence[Untested]) -> str:
 
 def _how_sure(asked: Asked, runs: int) -> str:
     """`runs`: of the disk that was measured the fewest times."""
-    times = units.counted(runs, "time")
+    times = prose.counted(runs, "time")
     if runs == 1:
         times = "once"
     text = f"Measured {times} by fio."

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from orchestrator import units
 from orchestrator.analysis.answers.phrases import closed, ranges
 from orchestrator.analysis.results import Loss, Results
 from orchestrator.model import Run
+from orchestrator.texts import prose
 
 _CELLS_NAMED = 3  # more are counted
 
@@ -35,7 +35,7 @@ def loss_in_words(runs: Sequence[Run], loss: Loss) -> str:
     """`Runs 2, 11 (premium × insert) were not carried out`"""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     # All that was planned is lost if a machine dies: their names would fill the page.
-    where = units.counted(len(cells), "cell")
+    where = prose.counted(len(cells), "cell")
     if len(cells) <= _CELLS_NAMED:
         where = ", ".join(cells)
     numbers = ranges(run.number for run in runs)

@@ -7,7 +7,6 @@ would have carried the demand is worth measuring, and named for that.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from orchestrator import units
 from orchestrator.analysis.answers.candidate_words import (
     candidate_in_words,
     disk_in_words,
@@ -34,6 +33,7 @@ from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
     CandidateAnswer,
 )
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 
 _MINUTE_S = 60.0
@@ -81,7 +81,7 @@ def observation_answer(
         names: list[str] = []
         for part in parts:
             names += [outlook.tier for outlook in part.worth_measuring]
-        steps.append(NextStep("measure", units.listed(names), command))
+        steps.append(NextStep("measure", prose.listed(names), command))
     sureness = _sureness(observed, seconds_command)
     advice = _advice(observed, seconds_command)
     return Answer(
@@ -166,7 +166,7 @@ def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
         # Candidates stand from cheap to dear, so the first that carries it is the cheapest.
         if purchase is None and candidate.word == CARRIES:
             purchase = DisksToBuy(name, price)
-    names = units.listed([disk_in_words(candidate) for candidate in candidates])
+    names = prose.listed([disk_in_words(candidate) for candidate in candidates])
     why = [candidate_in_words(candidate) for candidate in candidates]
     return PartAnswer(
         subject=provider,

@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.observation_words import (
 from orchestrator.analysis.answers.phrases import closed, money
 from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
 from orchestrator.analysis.observed.answered_observation import AnsweredObservation
+from orchestrator.texts import prose
 
 
 def observation_brief(
@@ -44,12 +45,12 @@ def observation_brief(
     if not advice and steps:
         advice = _MEASURE
     return Brief(
-        units.capitalized(what),
+        prose.capitalized(what),
         why,
         "Bounds from counters: nothing was loaded, and no such disk was touched.",
         "Throughput and latency there, another week, memory, release or number of nodes.",
         # A full stop would be copied with a command at its end.
-        next_step=units.capitalized(advice),
+        next_step=prose.capitalized(advice),
     )
 
 
@@ -71,8 +72,8 @@ def _named(bought: Sequence[DisksToBuy]) -> str:
             name = f"{name} for {cost}"
         texts.append(name)
     if bought[-1].price is None:
-        return units.listed(texts)
-    return f"{units.listed(texts)} a month a node"
+        return prose.listed(texts)
+    return f"{prose.listed(texts)} a month a node"
 
 
 def _why_none(observed: AnsweredObservation) -> str:
@@ -89,10 +90,10 @@ def _why_none(observed: AnsweredObservation) -> str:
     if not words:
         return ""
     tolerance = percent_in_words(observed.tolerance)
-    disks = units.counted(words.count("would not"), "disk")
+    disks = prose.counted(words.count("would not"), "disk")
     why = f"{disks} would have been at a cap for more than {tolerance} of the time."
     if unsure:
-        why = f"{why} For {units.counted(unsure, 'other')} this cannot be told."
+        why = f"{why} For {prose.counted(unsure, 'other')} this cannot be told."
     return why
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator import units
 from orchestrator.analysis.answers.observation_words import (
     caps_in_words,
     percent_in_words,
@@ -15,6 +14,7 @@ from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
 )
 from orchestrator.analysis.observed.drawn_seconds import unseen_share
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -73,7 +73,7 @@ def _unseen(observed: AnsweredObservation) -> Iterator[Caution]:
     fewest = min(counts, default=0)
     if fewest:
         share = percent_in_words(unseen_share(fewest))
-        pieces = units.counted(fewest, "piece")
+        pieces = prose.counted(fewest, "piece")
         yield Caution(
             "shape from pieces",
             f"Seconds were read in {pieces} only. Something that happens in less than "
@@ -169,7 +169,7 @@ def _beyond_source(observed: AnsweredObservation) -> Iterator[Caution]:
         )
     left_out = sum(disk.left_out for disk in observed.disks)
     if left_out:
-        intervals = units.counted(left_out, "interval")
+        intervals = prose.counted(left_out, "interval")
         yield Caution(
             "jumps left out",
             f"Left out as jumps of a counter: {intervals} with more than twice what --source does "
@@ -185,13 +185,13 @@ def _not_believed(observed: AnsweredObservation) -> Iterator[Caution]:
     for disk in observed.disks:
         name = f"{disk.node} {disk.device}"
         if disk.impossible:
-            readings = units.counted(disk.impossible, "reading")
+            readings = prose.counted(disk.impossible, "reading")
             impossible.append(f"{readings} of {name}")
         unlikely += [f"{name} has {text}" for text in disk.unlikely]
     if impossible:
         yield Caution(
             "impossible readings",
-            f"More than any disk does, or bytes without I/Os: {units.listed(impossible)}.",
+            f"More than any disk does, or bytes without I/Os: {prose.listed(impossible)}.",
             "They are gaps: a counter jumped or began anew.",
         )
     if unlikely:

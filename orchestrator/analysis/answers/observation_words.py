@@ -7,6 +7,7 @@ import pandas as pd
 
 from orchestrator import units
 from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.texts import prose
 from orchestrator.tier import disk_names
 from orchestrator.tier.disk_names import DiskName
 
@@ -51,7 +52,7 @@ def shapes_in_words(disks: Sequence[str]) -> str:
     for disk in disks:
         if not disk_names.read(disk).leaves_nothing_open:
             texts[specified(disk)] = None
-    return units.listed([*texts])
+    return prose.listed([*texts])
 
 
 def _shape(name: DiskName) -> str:
@@ -89,7 +90,7 @@ def _apart(figure: re.Match[str]) -> str:
 
 def caps_in_words(caps: Sequence[RateCap]) -> str:
     """`IOPS 5,000 and bytes/s 200,000,000`."""
-    return units.listed([f"{cap.name} {cap.base:,.0f}" for cap in caps])
+    return prose.listed([f"{cap.name} {cap.base:,.0f}" for cap in caps])
 
 
 def percent_in_words(share: float) -> str:

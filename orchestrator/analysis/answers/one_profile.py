@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator import units
 from orchestrator.analysis.answers import lost_runs, sweeps
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import (
@@ -27,6 +26,7 @@ from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import NEW_ORDER, value_in_words
 from orchestrator.model import Run
+from orchestrator.texts import prose
 
 
 def answer_of_one_profile(
@@ -116,7 +116,7 @@ def _in_short(asked: Asked, part: PartAnswer) -> str:
         texts: list[str] = []
         for clause in part.slo:
             texts.append(_clause_in_words(asked, part, clause))
-        return f"{profile} {units.listed(texts)}"
+        return f"{profile} {prose.listed(texts)}"
     if part.measured is None:
         return part.claims[0]
     text = f"{profile} did {figure_in_words(part.measured.throughput)}"
@@ -150,7 +150,7 @@ def _is_held_back(asked: Asked, part: PartAnswer) -> bool:
 
 def _not_proven(profile: str, part: PartAnswer) -> str:
     clauses = [clause.objective for clause in part.slo]
-    return f"{profile} {_VERBS['open']} {units.listed(clauses)}"
+    return f"{profile} {_VERBS['open']} {prose.listed(clauses)}"
 
 
 _VERBS: Mapping[ClauseWord, str] = {

@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.conclusions import NeighbourTier
 from orchestrator.facts import STANDS_IN
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 
 NO_ANSWER = "no answer"
@@ -59,7 +60,7 @@ def tier_in_words(purchase: DisksToBuy) -> str:
     text = f"{purchase.tier}, {purchase.title}"
     if not limits:
         return text
-    return f"{text}, each {units.listed(limits)}"
+    return f"{text}, each {prose.listed(limits)}"
 
 
 def count_in_words(purchase: DisksToBuy) -> str:
@@ -69,13 +70,13 @@ def count_in_words(purchase: DisksToBuy) -> str:
     """
     if purchase.disks is None or purchase.nodes is None:
         raise ValueError(f"how many disks of {purchase.tier} to buy is not known")
-    parts = [units.counted(purchase.disks, "disk")]
+    parts = [prose.counted(purchase.disks, "disk")]
     if purchase.striped > 1:
         parts.append(f"{purchase.striped} of them striped to one")
     # Disks for logs of the same kind are counted among the others already.
     if purchase.log_title is not None:
         parts.append(f"and {purchase.log_disks} of {purchase.log_title} for the WAL")
-    parts.append(f"for {units.counted(purchase.nodes, 'node')}")
+    parts.append(f"for {prose.counted(purchase.nodes, 'node')}")
     if purchase.machine:
         parts.append(f"each on {purchase.machine}")
     return ", ".join(parts)
@@ -107,7 +108,7 @@ def scope_in_words(price: MonthlyPrice) -> str:
     """What an amount is for: `a month for the disks of your 3 nodes`."""
     words = f"a month for the {price.covers}"
     if price.nodes is not None:
-        words += f" of your {units.counted(price.nodes, 'node')}"
+        words += f" of your {prose.counted(price.nodes, 'node')}"
     # None means that nobody said, which is no reason to doubt a price.
     if price.verified is False:
         words += f" ({LIST_PRICE_NOT_VERIFIED})"
@@ -157,7 +158,7 @@ def step_in_words(step: NeighbourTier, word: str, currency: str | None) -> str:
     cost = ""
     if step.cost_change and currency:
         cost = f", {money(abs(step.cost_change), currency)} a month {word}"
-    changes = units.listed(
+    changes = prose.listed(
         [f"{change.title} {change.words}" for change in step.changes]
     )
     return f"One step {side}, {step.tier}{cost}: {changes}."
@@ -175,7 +176,7 @@ def closed(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The text with a capital at the start and a full stop at the end."""
-    return closed(units.capitalized(text))
+    return closed(prose.capitalized(text))
 
 
 def headline(text: str, names: Collection[str]) -> str:
@@ -184,7 +185,7 @@ def headline(text: str, names: Collection[str]) -> str:
     first_word = text.split(" ", 1)[0].rstrip(":,")
     if first_word in names:
         return text
-    return units.capitalized(text)
+    return prose.capitalized(text)
 
 
 def opening(text: str, names: Collection[str]) -> str:

@@ -20,6 +20,7 @@ from orchestrator.analysis.telemetry.use.node_values import ProviderReport, Volu
 from orchestrator.design import node_disks
 from orchestrator.facts import BottleneckCause, DoubtKind
 from orchestrator.model import Record
+from orchestrator.texts import prose
 
 _NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")
 _CLOUDS: Mapping[Cloud, str] = {"azure": "Azure", "aws": "AWS"}
@@ -56,7 +57,7 @@ class ProviderMetrics:
         if self.to_name > 1:
             others = f", with `--disk` for each of {self.to_name} disks"
         return (
-            f"What limited {units.listed(self.profiles)} was inferred, or not found out. "
+            f"What limited {prose.listed(self.profiles)} was inferred, or not found out. "
             f"{_CLOUDS[self.cloud]} reports of limits. Ask it for the disks' metrics from {begin} "
             f"to {end} (docs/SOURCES.md), then `{self.command}`{others}."
         )

@@ -16,6 +16,7 @@ from orchestrator.analysis.answers.headline_figures import (
 )
 from orchestrator.analysis.answers.record import SpeedComparison, SpeedWord
 from orchestrator.analysis.conclusions import Delta
+from orchestrator.texts import prose
 
 
 def speed_comparisons(
@@ -178,7 +179,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
         verb = "is"
         if len(alike) > 1:
             verb = "are"
-        yield f"{units.listed(alike)} {verb} as fast as {comparisons[0].baseline}"
+        yield f"{prose.listed(alike)} {verb} as fast as {comparisons[0].baseline}"
     for comparison in others:
         # The picture beside it has the interval.
         yield claim_in_words(replace(comparison, times_low=None))
@@ -195,7 +196,7 @@ def _times_in_short(faster: Sequence[SpeedComparison]) -> Iterator[str]:
                 if not texts:
                     verb = "was "
                 texts.append(f"{comparison.faster} {verb}{times}")
-        yield f"{units.listed(texts)} times as fast as {slower}"
+        yield f"{prose.listed(texts)} times as fast as {slower}"
 
 
 def _span(comparison: SpeedComparison) -> str:
@@ -209,7 +210,7 @@ def _span(comparison: SpeedComparison) -> str:
 
 
 def _undecided_in_words(comparison: SpeedComparison) -> str:
-    tiers = units.listed([comparison.baseline, comparison.contender])
+    tiers = prose.listed([comparison.baseline, comparison.contender])
     if comparison.word == "alike":
         return f"{tiers} are as fast as each other"
     return f"no proven difference between {tiers}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator import units
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.phrases import closed
@@ -13,6 +12,7 @@ from orchestrator.analysis.answers.record import (
     Tally,
 )
 from orchestrator.analysis.conclusions import MootWord
+from orchestrator.texts import prose
 
 EXAMPLE: SurenessWord = "example: nothing was measured"
 # What an answer holds for, where something makes the question moot; the first that is so counts.
@@ -188,7 +188,7 @@ _MOOT_TEXTS: Mapping[MootWord, str] = {
 def _moot_in_words(asked: Asked) -> list[str]:
     texts: list[str] = []
     for word, workloads in _moot_by_word(asked).items():
-        texts.append(_MOOT_TEXTS[word].format(units.listed(workloads)))
+        texts.append(_MOOT_TEXTS[word].format(prose.listed(workloads)))
     return texts
 
 
@@ -197,8 +197,8 @@ def _tally_in_words(tally: Tally) -> str:
     have = "have"
     if tally.workloads_answered == 1:
         have = "has"
-    workloads = units.counted(tally.workloads, "workload")
-    comparisons = units.counted(tally.comparisons, "comparison")
+    workloads = prose.counted(tally.workloads, "workload")
+    comparisons = prose.counted(tally.comparisons, "comparison")
     return (
         f"{tally.workloads_answered} of {workloads} {have} an answer; "
         f"{tally.comparisons_settled} of {comparisons} came to a verdict"
@@ -209,7 +209,7 @@ def _lost_in_words(tally: Tally) -> str:
     """A sentence to follow another, or nothing."""
     if not tally.runs_lost:
         return ""
-    planned = units.counted(tally.runs_planned, "planned run")
+    planned = prose.counted(tally.runs_planned, "planned run")
     text = f" {tally.runs_lost} of {planned} left no figures"
     if tally.runs_excluded:
         were = "were"

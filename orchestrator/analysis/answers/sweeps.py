@@ -1,8 +1,8 @@
 """Which load a tier takes, by a sweep of loads, in a sentence. Pure."""
 
-from orchestrator import units
 from orchestrator.analysis.conclusions import TierValues, VariedWorkload
 from orchestrator.metrics import value_in_words
+from orchestrator.texts import prose
 
 
 def load_taken(sweep: VariedWorkload, tier: TierValues) -> str:
@@ -25,7 +25,7 @@ def load_taken(sweep: VariedWorkload, tier: TierValues) -> str:
 
 def _capacity(sweep: VariedWorkload, tier: TierValues) -> str:
     """The highest load proven to meet the latencies of the SLO; empty without one."""
-    clauses = units.listed(sweep.slo)
+    clauses = prose.listed(sweep.slo)
     if tier.at_slo is not None and tier.at_slo_per_s is not None:
         rate = value_in_words("throughput_per_s", tier.at_slo_per_s)
         return f"; proven to meet {clauses} up to {sweep.word(tier.at_slo)} ({rate})"

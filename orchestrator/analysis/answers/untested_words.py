@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import (
     Answer,
     Untested,
     UntestedKind,
 )
+from orchestrator.texts import prose
 
 _UNTESTED: Mapping[UntestedKind, str] = {
     "any measurement": "any disk: no figure was measured here",
@@ -30,7 +30,7 @@ def untested_in_words(asked: Asked, untested: Sequence[Untested]) -> str:
             names[name] = None
     without_figures = list(_without_figures(asked))
     if without_figures:
-        names[f"{units.listed(without_figures)} (no run left figures)"] = None
+        names[f"{prose.listed(without_figures)} (no run left figures)"] = None
     return ", ".join(names)
 
 
@@ -48,7 +48,7 @@ def _nodes(asked: Asked) -> str:
     cluster = asked.campaign.plan.profiles[0].cluster
     if cluster.nodes_to_buy == cluster.nodes:
         return "another number of nodes"
-    bought = units.counted(cluster.nodes_to_buy, "node")
+    bought = prose.counted(cluster.nodes_to_buy, "node")
     measured = f"{cluster.nodes} were measured"
     if cluster.nodes == 1:
         measured = "1 was measured"

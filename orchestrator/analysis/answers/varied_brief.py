@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator import units
 from orchestrator.analysis.answers import factor_sentences
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.phrases import (
@@ -22,6 +21,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.design import factors, varied_workloads
 from orchestrator.facts import Varied
+from orchestrator.texts import prose
 
 # Length of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
@@ -186,7 +186,7 @@ def _prices_by_value(asked: Asked, answer: Answer) -> str:
         else:
             texts.append(f"{part.tier} {amount} {place}")
         tier_before = part.tier
-    return closed(f"A month for the {_covers(answer)}: {units.listed(texts)}")
+    return closed(f"A month for the {_covers(answer)}: {prose.listed(texts)}")
 
 
 def _values_in_words(asked: Asked) -> dict[str, str]:

@@ -12,7 +12,7 @@ from orchestrator.analysis.answers.record import Answer
 from orchestrator.design import disk_matrix
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Plan, Profile, Workload
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 EntryKind = Literal[
     "comparison",

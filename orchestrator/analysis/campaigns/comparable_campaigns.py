@@ -14,8 +14,9 @@ from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.design import rehearsal
 from orchestrator.facts import group
+from orchestrator.texts.prose import first_few, listed
 from orchestrator.tier import Tier, as_written
-from orchestrator.units import first_few, gathered, listed
+from orchestrator.units import gathered
 
 # Words about a tier, not the tier; how its data are put back does not change them.
 _NOT_THE_DISK = frozenset(

@@ -7,7 +7,8 @@ from typing import Any
 from orchestrator.analysis import differences
 from orchestrator.analysis.results import Results
 from orchestrator.facts import group
-from orchestrator.units import format_bytes, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_bytes
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days
 from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
+from orchestrator.texts import prose
 from orchestrator.tier import Tier
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
@@ -118,7 +119,7 @@ def _limited_by_machine(campaign: Results) -> Iterator[str]:
     if cells:
         yield (
             f"in {campaign.name} the machine was the limit, not the disk, of "
-            f"{units.listed(cells)}"
+            f"{prose.listed(cells)}"
         )
 
 

@@ -18,7 +18,8 @@ from orchestrator.analysis.decisions.no_contest import no_contest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.statistics import looks
 from orchestrator.model import Doubt
-from orchestrator.units import all_of, format_quantity, gathered, listed
+from orchestrator.texts.prose import all_of, listed
+from orchestrator.units import format_quantity, gathered
 
 _Obstacle = Literal["not enough", "open", "not at one level"]
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from orchestrator import units
 from orchestrator.analysis.conclusions import Standing
 from orchestrator.analysis.decisions import preference
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
@@ -21,6 +20,7 @@ from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design import purchase_prices
 from orchestrator.model import Doubt
+from orchestrator.texts import prose
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Contest:
                     without.append(tier.name)
             # What every tier lacks is only not compared: it favours none of them.
             if len(without) < len(self.candidates):
-                names = units.listed(without)
+                names = prose.listed(without)
                 lack = f"not every run of {names} has a {criterion.title}"
                 return f"{lack}: measure for longer"
         return ""
@@ -137,7 +137,7 @@ class Contest:
                 causes.append(f"{other.name} ({cause_in_words(other.cause)})")
         if not causes:
             return ""
-        return f"what limited {units.listed(causes)} was not the tier"
+        return f"what limited {prose.listed(causes)} was not the tier"
 
 
 def make_contest(

@@ -6,7 +6,7 @@ from orchestrator.analysis.conclusions import ReasonParts
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.reasons import NO_FIGURES
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def no_contest(contest: Contest) -> ReasonParts | None:

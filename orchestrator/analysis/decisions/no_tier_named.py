@@ -18,7 +18,7 @@ from orchestrator.analysis.decisions.refusals import (
 )
 from orchestrator.analysis.decisions.what_it_takes import WhatItTakes
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def why_none(contest: Contest) -> ReasonParts:

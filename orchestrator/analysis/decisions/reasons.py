@@ -18,7 +18,7 @@ from orchestrator.analysis.decisions.refusals import (
     refusal,
     within_margins,
 )
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 NO_FIGURES = "no tier has figures"

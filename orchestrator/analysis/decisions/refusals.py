@@ -7,7 +7,8 @@ from orchestrator.analysis.conclusions import DecidingFigure
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.design.slo import format_objective
-from orchestrator.units import format_quantity, gathered, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_quantity, gathered
 
 
 @dataclass(frozen=True)

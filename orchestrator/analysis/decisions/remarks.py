@@ -16,7 +16,8 @@ from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.units import capitalized, format_quantity, format_seconds, listed
+from orchestrator.texts.prose import capitalized, listed
+from orchestrator.units import format_quantity, format_seconds
 
 NOT_ITS_DISK = (
     "An SLO asks for absolute figures, and these are of this machine. "

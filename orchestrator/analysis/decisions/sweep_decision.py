@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from orchestrator import metrics, units
+from orchestrator import metrics
 from orchestrator.analysis.conclusions import Decision, ReasonParts, in_one_text
 from orchestrator.analysis.decisions import (
     candidates,
@@ -20,6 +20,7 @@ from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design.slo import format_objective
+from orchestrator.texts import prose
 
 
 def decide(loads: Loads, contest: contests.Contest) -> Decision:
@@ -56,7 +57,7 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
             missed=_missed(loads, contest),
         )
     tier = offers.preferred(enough, contest)
-    proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
+    proven = f"{reasons.which(tier, contest)} proven to meet {prose.listed(slo)}"
     parts = ReasonParts(tier_is=f"the {proven}{_where(loads)}", proofs=how_far)
     why = parts.in_words(tier.name)
     sentences = (why, *doubted, *_beside(loads, tier, contest))
@@ -153,7 +154,7 @@ def _how_far(loads: Loads, contest: contests.Contest) -> tuple[str, ...]:
     if not loads.latencies:
         return ()
     taken = [_taken(loads, tier.name) for tier in contest.candidates]
-    return (units.listed(taken),)
+    return (prose.listed(taken),)
 
 
 def _all_doubted(loads: Loads, contest: contests.Contest) -> list[str]:
@@ -179,7 +180,7 @@ def _taken(loads: Loads, tier: str) -> str:
 def _none(loads: Loads, contest: contests.Contest) -> tuple[str, ...]:
     """The claims of a decision that names no tier: in which figure none is enough."""
     if not loads.latencies:
-        clauses = units.listed([format_objective(clause) for clause in loads.slo])
+        clauses = prose.listed([format_objective(clause) for clause in loads.slo])
         return (f"no tier is proven to meet {clauses}{_where(loads)}",)
     if loads.rates:
         none = "no tier is proven to meet the whole SLO at one load"

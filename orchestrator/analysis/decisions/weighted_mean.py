@@ -17,7 +17,7 @@ from orchestrator.analysis.decisions.contest_rules import Circumstances, Contest
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.model import Doubt, Objective
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 AVERAGE = LATENCIES[0]
 P99 = LATENCIES[1]

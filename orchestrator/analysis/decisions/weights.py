@@ -20,7 +20,7 @@ from orchestrator.analysis.decisions.weighted_mean import (
     counted_criteria,
     together,
 )
-from orchestrator.units import capitalized, listed
+from orchestrator.texts.prose import capitalized, listed
 
 _NONE_OR_ONE = ("none", "one")
 

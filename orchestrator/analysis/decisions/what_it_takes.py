@@ -12,7 +12,7 @@ from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.statistics import repetitions_needed, stats
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from orchestrator.analysis.telemetry.use import disk_seconds
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt
-from orchestrator.units import format_number, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_number
 
 
 def credit_left(run: RunData, _: Totals) -> Doubts:

@@ -13,7 +13,8 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import OTHERS, DatabaseFacts
 from orchestrator.model import Doubt, Workload
-from orchestrator.units import counted, format_bytes, format_number, listed
+from orchestrator.texts.prose import counted, listed
+from orchestrator.units import format_bytes, format_number
 
 OTHERS_WORK_PCT = 5.0  # two tiers may differ by so much and be the same
 # The generator whose loaders say how many tablets a table gets. Stock sysbench and BenchBase leave

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator import units
 from orchestrator.analysis import disks_of_nodes
 from orchestrator.analysis.disks_of_nodes import PlacedDisk
 from orchestrator.analysis.doubts.effects import (
@@ -18,6 +17,7 @@ from orchestrator.analysis.telemetry.use import emulation_overhead
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node, Record
+from orchestrator.texts import prose
 from orchestrator.units import format_change
 
 # How far the counts of the kernel and of the disk may be apart.
@@ -124,7 +124,7 @@ def _with_several_nodes(run: RunData) -> Iterator[_SharedDisk]:
 def _with_wal_and_more(run: RunData) -> Iterator[_SharedDisk]:
     for disk, uses in _wal_uses(run).items():
         if len(uses) > 1:
-            yield _SharedDisk(units.listed(uses), disk.device, "each")
+            yield _SharedDisk(prose.listed(uses), disk.device, "each")
 
 
 def _wal_uses(run: RunData) -> Mapping[PlacedDisk, list[str]]:
@@ -184,7 +184,7 @@ def _host_slower_than_the_tier(disk: str, over_pct: float, late_s: float) -> Dou
 
 
 def _host_errors(disk: str, requests: int) -> Doubt:
-    failed = units.counted(requests, "request")
+    failed = prose.counted(requests, "request")
     return forbids_a_conclusion(
         "host errors",
         f"{disk}: this machine could not store {failed} and answered with an error at once. "

@@ -6,7 +6,8 @@ from typing import Any
 
 from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.model import Record
-from orchestrator.units import counted, format_seconds, listed
+from orchestrator.texts.prose import counted, listed
+from orchestrator.units import format_seconds
 
 # One command changes the disks one after the other.
 _ONE_COMMAND_S = 5.0

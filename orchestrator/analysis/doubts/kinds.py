@@ -28,7 +28,7 @@ from orchestrator.analysis.doubts import (
 )
 from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.model import Doubt, Plan
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 RunCheck = Callable[[results.RunData, all_nodes.Totals], Iterable[Doubt]]
 CampaignCheck = Callable[[results.Results], Iterable[Doubt]]

@@ -11,7 +11,8 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import outside_causes
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
-from orchestrator.units import format_seconds, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_seconds
 
 # The kernel's own work for network and loop devices is among it, and belongs to nobody.
 OTHERS_PCT = 25.0

@@ -10,9 +10,9 @@ from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
 from orchestrator.design import purchase_prices
 from orchestrator.model import Doubt, Profile
+from orchestrator.texts.prose import listed
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
-from orchestrator.units import listed
 
 OLD_PRICE_DAYS = 365
 

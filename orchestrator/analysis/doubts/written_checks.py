@@ -16,7 +16,8 @@ from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node
-from orchestrator.units import format_bytes, listed
+from orchestrator.texts.prose import listed
+from orchestrator.units import format_bytes
 
 APART_PCT = 2.0  # share of the payload, of which all is written
 ALIKE_FROM = 3  # nodes of which one can be told from the others

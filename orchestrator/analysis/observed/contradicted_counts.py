@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from orchestrator import units
 from orchestrator.analysis.observed import rate_caps
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.reported_throttle import Shares
+from orchestrator.texts import prose
 from orchestrator.tier import Limits
 
 # A mean of so much of a limit: a load that asks for just that rate is not so near to it.
@@ -61,14 +61,14 @@ def _contradiction(
     at_most = rate_caps.asked(demand, cap, unit_bytes, "high") / demand.step_s
     is_full_uncounted = (at_least >= _ALL * cap.top) & (share == 0)
     if _is_often(is_full_uncounted):
-        intervals = units.counted(int(is_full_uncounted.sum()), "interval")
+        intervals = prose.counted(int(is_full_uncounted.sum()), "interval")
         return (
             f"in {intervals} {name} did all that --source lets through, and counted no time above "
             f"its limit of {cap.name}"
         )
     is_idle_counted = at_most < _FAR_BELOW * share * cap.base
     if _is_often(is_idle_counted):
-        intervals = units.counted(int(is_idle_counted.sum()), "interval")
+        intervals = prose.counted(int(is_idle_counted.sum()), "interval")
         return (
             f"in {intervals} {name} counted time above its {cap.name} limit at less than half of "
             "that of --source"

@@ -13,10 +13,10 @@ from typing import NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from orchestrator import units
 from orchestrator.analysis.observed.reported_throttle import OVER_S
 from orchestrator.analysis.telemetry.counters import counted_time
 from orchestrator.errors import UsageError
+from orchestrator.texts import prose
 
 # No disk does more than this.
 _MOST_IOPS = 1e7
@@ -133,11 +133,11 @@ def unlikely(intervals: pd.DataFrame) -> Iterator[str]:
     moved = intervals[_BYTE_COLUMNS].sum(axis=1)
     large = int((moved > _LARGE_IO_BYTES * (ios + 1)).sum())
     if large:
-        readings = units.counted(large, "reading")
+        readings = prose.counted(large, "reading")
         yield f"{readings} with more than 4 MiB an I/O, which Linux splits"
     counts = _SecondsCounts.of(intervals)
     if counts.impossible:
-        seconds = units.counted(counts.impossible, "count")
+        seconds = prose.counted(counts.impossible, "count")
         yield f"{seconds} of seconds above a limit longer than its interval"
     bytes_an_io = _bytes_an_io(intervals)
     if not _has_discards(intervals) and bytes_an_io < _ROUNDING * _BLOCK_BYTES:

@@ -12,7 +12,7 @@ import typer
 
 from orchestrator.cli.common import defaults, option_values
 from orchestrator.errors import UsageError
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 # Options that say how a command is carried out here, and nothing of what is asked. `on-end` is a
 # command, which nobody expects in a file that came with a repository.

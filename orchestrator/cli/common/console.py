@@ -20,7 +20,7 @@ from rich.text import Text
 from orchestrator.cli.common import forms
 from orchestrator.errors import TierbenchError
 from orchestrator.system.redaction import hidden, hidden_in
-from orchestrator.units import printable
+from orchestrator.texts.foreign_text import printable
 
 _ANY_WIDTH = 100_000  # width of what no person reads off a screen
 

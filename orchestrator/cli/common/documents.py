@@ -6,12 +6,13 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from orchestrator import report, units
+from orchestrator import report
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common.app import App
 from orchestrator.report.blocks import Document
 from orchestrator.system import files
+from orchestrator.texts import foreign_text
 
 
 def show(app: App, content: object, document: Document, *below: RenderableType) -> None:
@@ -28,7 +29,7 @@ def show(app: App, content: object, document: Document, *below: RenderableType) 
         text = report.files_of(document, app.cache)[report.PAGE]
     if text:
         # Past the console, which would break lines and read brackets as styles.
-        streams.write_utf_8(units.printable(text))
+        streams.write_utf_8(foreign_text.printable(text))
         return
     app.out.show(content, *report.console_of(document), *below)
 

@@ -14,13 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.run.live_state import DiskAtCap, LiveRun, PanelState, RecentRates
-from orchestrator.units import (
-    bar,
-    format_moment,
-    format_number,
-    format_seconds,
-    printable,
-)
+from orchestrator.texts.foreign_text import printable
+from orchestrator.units import bar, format_moment, format_number, format_seconds
 
 _MOST_BARS = 30  # two of the last minute's seconds share a bar
 _CAPS = {"iops": "IOPS", "bandwidth": "bandwidth"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from rich.markup import escape
 from typer import Exit, Option
 
-from orchestrator import errors, units
+from orchestrator import errors
 from orchestrator.cli import RESULTS
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common import options as asked
@@ -18,6 +18,7 @@ from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.system import files
+from orchestrator.texts import foreign_text, prose
 
 if TYPE_CHECKING:
     from orchestrator.cli.look.verify import Check
@@ -90,7 +91,7 @@ def export(
     from orchestrator.report.exports import FORMATS
 
     loaded, verdict = concluding.judged(app.folder(results, folder), slo)
-    text = units.printable(FORMATS[form](loaded, verdict))
+    text = foreign_text.printable(FORMATS[form](loaded, verdict))
     if file is None:
         # Other programs read it, so it is UTF-8 whatever the locale says.
         streams.write_utf_8(text)
@@ -187,7 +188,7 @@ def verify(
             _print_check(check, app)
     summary = "no difference"
     if count:
-        summary = units.counted(count, "difference")
+        summary = prose.counted(count, "difference")
     if keep:
         verify.keep(folder, count, app.clock.now())
     app.out.show(facts, summary)

@@ -35,7 +35,7 @@ from orchestrator.system import (
     store,
     stored_json,
 )
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 # Sums of floating-point numbers in another order differ in their last digits.
 _ROUNDING = 1e-9

@@ -11,12 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from orchestrator import units
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common.app import App, Platforms
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
 from orchestrator.powers import Clock, Platform
+from orchestrator.texts import foreign_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -141,7 +141,7 @@ class CampaignApp(App):
             text = report.files(loaded, verdict, self.cache)[report.PAGE]
         if text:
             # Past the console, which would break lines and read brackets as styles.
-            streams.write_utf_8(units.printable(text))
+            streams.write_utf_8(foreign_text.printable(text))
             return
         content = None
         # What verdict.json has, so that both forms of it have the same keys.

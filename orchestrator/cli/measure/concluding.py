@@ -17,7 +17,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.parts import MeasuredPoints
 from orchestrator.run import judged_runs, judging
 from orchestrator.system import campaign_writing, files, store, unfinished_runs
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 # Pages of a campaign that goes on: none in its first minutes. Then pages take a 200th of its time
 # at most, because runs wait while one is made.

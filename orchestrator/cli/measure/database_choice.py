@@ -18,7 +18,7 @@ from orchestrator.keys.refusals import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Profile
 from orchestrator.planning import plan, sizes
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 _BY_DATABASE = "`node_of`, `settings_of` or `version_of` of the cluster"
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer

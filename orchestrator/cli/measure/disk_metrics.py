@@ -25,6 +25,7 @@ from orchestrator.histories import limit_samples
 from orchestrator.histories.files.texts import Remark
 from orchestrator.model import Node, Record
 from orchestrator.system import disk_metric_files, store
+from orchestrator.texts import prose
 from orchestrator.tier import Tier
 from orchestrator.tier.slow_disk import LOG_OF_NODE
 
@@ -130,7 +131,7 @@ def _by_disk(table: pd.DataFrame, remark: Remark) -> dict[FileDisk, pd.DataFrame
         raise UsageError("these files report of no limit of a disk", _ASK)
     if without_limits:
         remark(
-            f"the files report of no limit of {units.listed(without_limits)}: {_ASK}"
+            f"the files report of no limit of {prose.listed(without_limits)}: {_ASK}"
         )
     return by_disk
 
@@ -152,7 +153,7 @@ def _named(
             )
         if not profile and len(profiles) > 1:
             raise UsageError(
-                f"--disk {text} may be of {units.listed(profiles)}",
+                f"--disk {text} may be of {prose.listed(profiles)}",
                 f"name the profile too: --disk {profiles[0]}/{text}",
             )
         place = CampaignDisk(profile or profiles[0], node, of_log)

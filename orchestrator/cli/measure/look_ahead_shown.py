@@ -17,6 +17,7 @@ from orchestrator.design import boxed_work, cost_limit, costs
 from orchestrator.model import ClusterSpec, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import planned_loads
 from orchestrator.run.forecast import Cost, Forecast
+from orchestrator.texts import prose
 
 # What a look ahead leaves to others.
 NEVER_CHECKED = (
@@ -50,7 +51,7 @@ _table = partial(console.table, right=_NUMERIC)
 def parts(
     plan: Plan, ahead: Forecast, answered: Sequence[str]
 ) -> Iterator[RenderableType]:
-    runs = units.counted(len(plan.runs), "run")
+    runs = prose.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
     # These lines show when: the order of the runs, what takes time, and what is loaded.
     yield from _rounds(plan)
@@ -68,7 +69,7 @@ def parts(
     if ahead.rented:
         yield _rented_table(ahead)
     if answered:
-        yield escape(f"answered: {units.listed(answered)}")
+        yield escape(f"answered: {prose.listed(answered)}")
     # These lines show what differs from what was asked, what is wrong, and what nobody checked.
     yield from notes(plan)
     yield from _checks(ahead)
@@ -95,7 +96,7 @@ def _with_profiles(plan: Plan, text_of: Callable[[Note], str]) -> Iterator[str]:
             profiles.append(note.profile)
     for text, profiles in profiles_by_text.items():
         if profiles:
-            yield f"{units.listed(profiles)}: {text}"
+            yield f"{prose.listed(profiles)}: {text}"
         else:
             yield text
 
@@ -142,7 +143,7 @@ def _time_table(plan: Plan, ahead: Forecast) -> RenderableType:
 def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
-        row = [cell.workload, units.named(load.dataset.parameters), str(load.threads)]
+        row = [cell.workload, prose.named(load.dataset.parameters), str(load.threads)]
         row += [
             units.format_seconds(load.warmup_s),
             _at_most(load, load.measure_s),
@@ -196,7 +197,7 @@ def _loading(ahead: Forecast) -> Iterator[str]:
         kept = ""
         if load.kept:
             kept = " (it is kept from before)"
-        size = units.named(load.dataset.parameters)
+        size = prose.named(load.dataset.parameters)
         times = planned_loads.spoken(load)
         yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{whose}{kept}")
 
@@ -239,7 +240,7 @@ def _price(cost: Cost, profile: Profile) -> str:
         return "not known"
     # A profile of three nodes may be measured on one, and is bought as three.
     cluster = profile.cluster
-    nodes = units.counted(cluster.nodes_to_buy, "node")
+    nodes = prose.counted(cluster.nodes_to_buy, "node")
     words = f"{phrases.money(cost.monthly, price.currency)} for {nodes}"
     few = measured_nodes(cluster)
     if few is None:
@@ -259,7 +260,7 @@ def _price_lists(ahead: Forecast) -> Iterator[str]:
             place = phrases.where_read(price)
             tiers_by_list.setdefault(place, []).append(cost.profile)
     for place, tiers in tiers_by_list.items():
-        yield escape(f"  list prices of {units.listed(tiers)} {place}")
+        yield escape(f"  list prices of {prose.listed(tiers)} {place}")
     # None is no reproach: nobody said how that price was read.
     if any(cost.price and cost.price.verified is False for cost in ahead.costs):
         yield "  not verified: `tierbench prices update` asks the provider"

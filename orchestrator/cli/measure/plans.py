@@ -32,7 +32,9 @@ from orchestrator.model import (
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning import overrides, owners, plan, probes, sizes, windows
 from orchestrator.run import forecast
-from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
+from orchestrator.texts.foreign_text import shortened
+from orchestrator.texts.prose import counted, listed
+from orchestrator.units import format_seconds, parse_seconds
 
 # Most repetitions where --until may add some, and --max-repeats does not say how many.
 MOST_REPETITIONS = 10

@@ -10,8 +10,8 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Profile
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
+from orchestrator.texts.prose import listed
 from orchestrator.tier import ClassVolumes
-from orchestrator.units import listed
 
 
 def platform_of(app: App, profiles: Sequence[Profile], request: Request) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from orchestrator import errors, units
+from orchestrator import errors
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING
@@ -15,6 +15,7 @@ from orchestrator.model import Placing, Plan
 from orchestrator.powers import Clock, Platform
 from orchestrator.system import at_once
 from orchestrator.system.clock import MadeUpClock
+from orchestrator.texts import prose
 
 # Longer than ssh (20 s), SQL and Kubernetes (10 s) try to connect, so that they say why.
 LIMIT_S = 30.0
@@ -120,7 +121,7 @@ def _await(
         if not answer.done():
             silent.append(peer.name)
     if silent:
-        app.progress.step(f"asking whether it answers: {units.listed(silent)}", limit_s)
+        app.progress.step(f"asking whether it answers: {prose.listed(silent)}", limit_s)
         at_once.all_ended(answers, limit_s - unsaid_s)
     app.progress.done()
 

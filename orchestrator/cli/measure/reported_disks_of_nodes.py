@@ -6,13 +6,13 @@ from typing import NamedTuple, Self
 
 import pandas as pd
 
-from orchestrator import units
 from orchestrator.analysis import provider_names
 from orchestrator.analysis.disks_of_nodes import database_nodes
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.design import node_disks
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
+from orchestrator.texts import prose
 
 
 class FileDisk(NamedTuple):
@@ -166,4 +166,4 @@ def listed(names: Iterable[FileDisk | CampaignDisk]) -> str:
     texts: list[str] = []
     for name in names:
         texts.append(str(name))
-    return units.listed(texts)
+    return prose.listed(texts)

@@ -22,6 +22,7 @@ from orchestrator.histories import prometheus
 from orchestrator.run import observing
 from orchestrator.run.readings import Miss
 from orchestrator.system import http_client, observation_files
+from orchestrator.texts import prose
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
 
 
 def no_such_disk(device: str, readings: ObservedReadings) -> UsageError:
-    names = units.listed(readings.devices)
+    names = prose.listed(readings.devices)
     if not names:
         return UsageError(
             "no disk has two readings in a row, so nothing can be said of any disk",
@@ -121,7 +122,7 @@ def _machines_alone() -> UsageError:
 
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:
     return UnavailableError(
-        f"nothing was read: {units.listed(misses)}",
+        f"nothing was read: {prose.listed(misses)}",
         "check that each server runs and answers this machine, and check --device. The first "
         "reading of each disk must be whole; later ones may fail",
     )
@@ -165,7 +166,7 @@ def _read_live(
     with ExitStack() as up:
         watched = observe_nodes.watched(app, options, up)
         disks = list(observing.of_disks(watched.nodes, options.device))
-        names = units.listed([disk.name for disk in disks])
+        names = prose.listed([disk.name for disk in disks])
         app.progress.note(
             f"reading {names} into {folder}; Ctrl-C ends it, and the same command goes on"
         )
@@ -189,7 +190,7 @@ def _failures_in_words(failed: Mapping[Miss, int]) -> list[str]:
     """`failed`: what could not be read → how often."""
     misses = []
     for miss, count in failed.items():
-        times = units.counted(count, "time")
+        times = prose.counted(count, "time")
         misses.append(f"{miss} ({times})")
     return misses
 

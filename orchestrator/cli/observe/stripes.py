@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from orchestrator.analysis.observed import node_sums
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.errors import UsageError
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 # Linux calls partitions so: sda1, vda1, xvda1; nvme0n1p1, mmcblk0p1, md127p1.
 _PARTITION = re.compile(r"((?:s|v|xv)d[a-z]+|(?:nvme\d+n|mmcblk|md)\d+(?=p))p?\d+")

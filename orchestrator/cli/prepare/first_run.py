@@ -12,7 +12,7 @@ from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Cluster, ClusterSpec, Profile
 from orchestrator.parts import AUTO, CheckedFact, FirstRun
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def _nobody(_cluster: Cluster) -> None:

@@ -19,7 +19,7 @@ from orchestrator.cli.common.options import names_in
 from orchestrator.errors import UsageError
 from orchestrator.keys import addresses
 from orchestrator.system import files
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has

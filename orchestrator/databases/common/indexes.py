@@ -2,7 +2,7 @@
 
 from orchestrator.errors import LoadError
 from orchestrator.system.sql import Session, query
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def require_complete(session: Session) -> None:

@@ -12,7 +12,7 @@ from orchestrator.databases.existing.probe import Observation
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.parts import SessionLimit
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 from orchestrator.yugabyte import pages, server_facts, versions
 
 

@@ -9,7 +9,7 @@ from prometheus_client.samples import Sample
 
 from orchestrator.databases.existing import declaration, servers
 from orchestrator.system.sql import Session
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 from orchestrator.yugabyte import pages
 
 # Bits of an interface's flags (netdevice(7)), and its types that are cards: Ethernet, InfiniBand.

@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node
 from orchestrator.system import http_client, sql
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 from orchestrator.yugabyte import counters as storage_counters
 from orchestrator.yugabyte import pages, queries, versions
 

@@ -29,6 +29,7 @@ from orchestrator.analysis.results import Results, finished
 from orchestrator.extensions.predict.nearest import Nearest, nearest
 from orchestrator.metrics import value_in_words
 from orchestrator.model import Run
+from orchestrator.texts import prose
 from orchestrator.tier import disk_names
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
@@ -150,7 +151,7 @@ def prediction_answer(
     near: Nearest | None = None
     why = _met_by_none(slo)
     if chosen:
-        names = units.listed([prediction.tier for prediction in chosen])
+        names = prose.listed([prediction.tier for prediction in chosen])
         why = f"Worth measuring: {names}"
     else:
         near = nearest(predictions)
@@ -169,7 +170,7 @@ def answer_of(
     why: str = "",
 ) -> Answer:
     """The record of a prediction that names `chosen` to be measured. `why`: if not the brief's."""
-    names = units.listed([prediction.tier for prediction in chosen])
+    names = prose.listed([prediction.tier for prediction in chosen])
     part = PartAnswer(
         subject=workload,
         about="workload",
@@ -205,9 +206,9 @@ def _brief(
     next_step = "Measure a faster disk, or relax the SLO."
     if chosen:
         what = f"worth measuring: {_priced_together(chosen, own_machine)}"
-        why = f"The cheapest that {_how_likely(chosen)} meet {units.listed(list(slo))}"
+        why = f"The cheapest that {_how_likely(chosen)} meet {prose.listed(list(slo))}"
         if len(chosen) == 1:
-            why = f"{why}, with {units.listed(_figures_in_words(chosen[0]))} predicted"
+            why = f"{why}, with {prose.listed(_figures_in_words(chosen[0]))} predicted"
         tiers: list[str] = []
         for prediction in chosen:
             tiers.append(prediction.tier)
@@ -227,10 +228,10 @@ def _brief(
         which = ""
         if len(chances) > 1:
             which = ", in the order above"
-        how_sure = f"{how_sure} Chance to meet the SLO{which}: {units.listed(chances)}."
+        how_sure = f"{how_sure} Chance to meet the SLO{which}: {prose.listed(chances)}."
     how_sure = " ".join([how_sure, *doubts_in_words(chosen or predictions)])
     return Brief(
-        units.capitalized(what),
+        prose.capitalized(what),
         phrases.closed(why),
         how_sure=how_sure,
         not_tested="All of these disks.",
@@ -249,7 +250,7 @@ def _how_likely(chosen: Sequence[Prediction]) -> str:
 
 
 def _met_by_none(slo: Sequence[str]) -> str:
-    return f"no disk is predicted to meet {units.listed(list(slo))}"
+    return f"no disk is predicted to meet {prose.listed(list(slo))}"
 
 
 def _figures_in_words(prediction: Prediction) -> list[str]:
@@ -324,7 +325,7 @@ def _coverage(prediction: Prediction) -> str:
     price = prediction.price
     if price is None or price.nodes is None:
         return ""
-    return f" ({price.covers} of your {units.counted(price.nodes, 'node')})"
+    return f" ({price.covers} of your {prose.counted(price.nodes, 'node')})"
 
 
 def _steps(names: str, commands: Sequence[str]) -> list[NextStep]:

@@ -41,7 +41,8 @@ from orchestrator.histories import files as histories
 from orchestrator.registry.installed import origin_of
 from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, files, store
-from orchestrator.units import listed, parse_size
+from orchestrator.texts.prose import listed
+from orchestrator.units import parse_size
 
 RunArgument = Annotated[
     str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")

@@ -19,6 +19,7 @@ from orchestrator.extensions.predict.measured_cell import (
     figure_in_short,
     span_in_short,
 )
+from orchestrator.texts import prose
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _what(
     cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
 ) -> str:
     if not chosen:
-        count = units.counted(len(predictions), "disk")
+        count = prose.counted(len(predictions), "disk")
         return f"No disk to measure first: no price is known of {count} predicted"
     priced: list[str] = []
     for choice in chosen:
@@ -117,7 +118,7 @@ def _what(
     if _is_of_one(predictions):
         does = figure_in_short(cell.speed, _speed(cell, chosen[0].cheapest))
         return f"Predicted {does}: {priced[0]}"
-    return f"Worth measuring first: {units.listed(priced)}"
+    return f"Worth measuring first: {prose.listed(priced)}"
 
 
 def _is_of_one(predictions: Sequence[Prediction]) -> bool:
@@ -202,7 +203,7 @@ def _not_tested(predictions: Sequence[Prediction]) -> str:
         if prediction.measured:
             measured.append(prediction.tier)
     if measured:
-        return f"All of these disks but {units.listed(measured)}."
+        return f"All of these disks but {prose.listed(measured)}."
     return "All of these disks."
 
 

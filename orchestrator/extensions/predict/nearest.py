@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
+from orchestrator.texts import prose
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Nearest:
 
     def __str__(self) -> str:
         """`azure/P15, for 34.56 USD a month, comes nearest: it is predicted to keep p99 < 9 ms`."""
-        clauses = units.listed(self.possible_clauses)
+        clauses = prose.listed(self.possible_clauses)
         tier = specified(self.tier)
         if self.price:
             tier = f"{tier}, for {self.price},"

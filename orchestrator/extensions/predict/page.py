@@ -43,7 +43,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.sections.ticket import short_section
-from orchestrator.units import capitalized, counted, listed
+from orchestrator.texts.prose import capitalized, counted, listed
 
 _SHOWN = 6  # disks shown of those that may meet an SLO, for each currency
 _DRAWN = 6  # disks drawn beside the tier that was measured

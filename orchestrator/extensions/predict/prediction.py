@@ -38,8 +38,8 @@ from orchestrator.extensions.predict.simulated_system import System
 from orchestrator.keys.refusals import refused
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
+from orchestrator.texts.prose import listed
 from orchestrator.tier import Limits, Tier
-from orchestrator.units import listed
 
 SEEDS = (1, 2, 3)
 # Noise between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).

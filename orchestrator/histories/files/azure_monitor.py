@@ -21,7 +21,7 @@ from orchestrator.histories.files.metric_points import (
 )
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.keys import shipped_yaml
-from orchestrator.units import counted, listed
+from orchestrator.texts.prose import counted, listed
 
 _TABLES = shipped_yaml.shipped(__package__, "names.yaml")
 _REPORTED = _TABLES["reported"]

@@ -15,7 +15,7 @@ from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
 from orchestrator.analysis.observed.reported_throttle import OVER_S
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.histories.files.times import has_zone, unix_s
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 _NAMED = ("node", "device")
 _COUNTERS = ("time", *_NAMED, *QUANTITIES)

@@ -11,7 +11,8 @@ from orchestrator.keys.addresses import Server
 from orchestrator.keys.refusals import raise_all
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Endpoint, Workload
-from orchestrator.units import format_number, short
+from orchestrator.texts.foreign_text import short
+from orchestrator.units import format_number
 
 PREPARED = "db_ps_mode"
 SET_FOR_ALL: Mapping[str, str] = shipped(__package__, "options.yaml")["set_for_all"]

@@ -12,7 +12,7 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 
 def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:

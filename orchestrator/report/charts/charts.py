@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.report.blocks import Chart
 from orchestrator.report.charts import vega_library
-from orchestrator.units import printable
+from orchestrator.texts.foreign_text import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 # Significant digits of every number drawn. A chart is some hundred pixels high, so more are not

@@ -21,6 +21,7 @@ from orchestrator.report.exports.run_figures import (
 from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
+from orchestrator.texts import prose
 
 _Outcome = Literal["passed", "skipped", "failure", "error"]
 
@@ -149,7 +150,7 @@ def _comparison(delta: conclusions.Delta) -> _Case:
 
 def _change(delta: conclusions.Delta) -> str:
     if delta.overloaded:
-        tiers = units.listed(delta.overloaded)
+        tiers = prose.listed(delta.overloaded)
         return f"not compared, as {tiers} served too little"
     change = units.format_change(delta.change_pct)
     interval = wording.interval(delta) or "no interval"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.model import Measurement, Run
-from orchestrator.units import csv_row, yes_or_no
+from orchestrator.texts.foreign_text import csv_row
+from orchestrator.texts.prose import yes_or_no
 
 MISSING = "missing"  # stands in the place of an outcome: the run left no record
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.units import printable
+from orchestrator.texts.foreign_text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from orchestrator.report import blocks, wording
 from orchestrator.report.charts import charts, vega_library
 from orchestrator.report.rendering import filled, markdown, text_of
-from orchestrator.units import printable
+from orchestrator.texts.foreign_text import printable
 
 
 def draw(document: blocks.Document, cache: Path | None = None) -> str:

@@ -4,7 +4,6 @@ tiers on one axis. What the answer's brief says already is not said again."""
 from collections.abc import Iterator
 from dataclasses import replace
 
-from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
 from orchestrator.analysis.answers.briefs import claims_in_brief
 from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
@@ -13,6 +12,7 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, ShownAnswer
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors, tier_picture
+from orchestrator.texts import prose
 
 
 def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ...]:
@@ -126,7 +126,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
         # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
         if part.cheaper_open:
             would_do = (
-                f"whether {units.listed(part.cheaper_open)} would be enough is open"
+                f"whether {prose.listed(part.cheaper_open)} would be enough is open"
             )
             takes = f"{would_do}: {takes}"
         texts.append(takes)

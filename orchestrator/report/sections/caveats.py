@@ -17,7 +17,7 @@ from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.existing_clusters import existing_clusters
 from orchestrator.report.wording import closed, sentence, some
-from orchestrator.units import capitalized, first_few, listed
+from orchestrator.texts.prose import capitalized, first_few, listed
 
 STUDY_NODES = 3
 

@@ -16,6 +16,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.texts import prose
 
 
 def environment(index: ReportIndex) -> Section:
@@ -59,7 +60,7 @@ def _flattened(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def _value(name: str, value: Any) -> str:
     # First, because a bool is an int to Python.
     if isinstance(value, bool):
-        return units.yes_or_no(value)
+        return prose.yes_or_no(value)
     if isinstance(value, (int, float)):
         return _number(name, value)
     if isinstance(value, (list, tuple)):
@@ -176,12 +177,12 @@ def _workloads(index: ReportIndex) -> Table:
 def _workload_row(workload: Workload) -> dict[str, Cell | str]:
     row: dict[str, Cell | str] = {"Workload": workload.name}
     row["Generator"] = Cell(workload.generator, detail=workload.script)
-    row["Data set"] = units.named(workload.dataset.parameters)
+    row["Data set"] = prose.named(workload.dataset.parameters)
     row["Threads"] = str(workload.threads)
     row["Loaders"] = str(workload.loader_threads)
     row["Warm-up"] = _warm_up(workload)
     row["Measured"] = wording.measured_for(workload)
-    row["Options"] = units.named(workload.options) or "none"
+    row["Options"] = prose.named(workload.options) or "none"
     return row
 
 

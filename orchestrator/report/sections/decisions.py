@@ -26,6 +26,7 @@ from orchestrator.report.blocks import (
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import priced_nodes
 from orchestrator.report.sections.price_charts import price_charts
+from orchestrator.texts import prose
 from orchestrator.tier import Price
 
 _UNKNOWN = "–"
@@ -229,7 +230,7 @@ def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
         return
     sources: list[str] = []
     for place, names in names_by_list.items():
-        sources.append(f"{units.listed(names)} {place}")
+        sources.append(f"{prose.listed(names)} {place}")
     scope = price_scope(decision)
     nodes = priced_nodes.nodes_in_words(index, decision)
     yield f"List prices of the {scope} of {nodes}: {'; '.join(sources)}."

@@ -30,6 +30,7 @@ from orchestrator.report.sections.matrix_cells import (
     mix_in_words,
     seconds,
 )
+from orchestrator.texts import prose
 
 _Cells = Sequence[disk_matrix.MatrixCell]
 
@@ -75,12 +76,12 @@ def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Pa
 
 
 def _progress(tier: str, measured: int, planned: int) -> str:
-    cells = units.counted(planned, "cell")
+    cells = prose.counted(planned, "cell")
     return f"No run of {tier} was measured to its end: {measured} of {cells} so far."
 
 
 def _about(workload: Workload, cells: _Cells) -> str:
-    count = units.counted(len(cells), "cell")
+    count = prose.counted(len(cells), "cell")
     measured = units.format_seconds(workload.measure_s)
     warm_up = units.format_seconds(workload.warmup_s)
     return (
@@ -186,7 +187,7 @@ def _ceiling(
     # More in flight might have given more, so it is not held against the declared limit.
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
-    cells = units.counted(ceiling.cells, "cell")
+    cells = prose.counted(ceiling.cells, "cell")
     if not declared:
         return Cell(text, detail=cells)
     off_pct = (ceiling.value / declared - 1) * 100
@@ -296,7 +297,7 @@ def _step_row(tier: str, step: matrix_laws.BlockStep) -> dict[str, Cell | str]:
     # grows where IOPS do.
     size_ratio = units.format_number(step.large_bytes / step.small_bytes)
     latency_ratio = units.format_number(step.latency_ratio)
-    loads = units.counted(step.cells, "load")
+    loads = prose.counted(step.cells, "load")
     return {
         "Tier": Cell(tier, tier=tier),
         "From": disk_matrix.block_name(step.small_bytes),

@@ -24,6 +24,7 @@ from orchestrator.report.sections import reported_limits
 from orchestrator.report.sections.found_disks import as_found
 from orchestrator.report.sections.gates import runs_of_tier, table_of_gates
 from orchestrator.report.wording import sentence
+from orchestrator.texts import prose
 from orchestrator.tier import (
     Burst,
     DiskKind,
@@ -129,7 +130,7 @@ def _burst_in_words(burst: Burst) -> str:
         rates.append(units.format_quantity(burst.iops, "IOPS"))
     if burst.bytes_per_s is not None:
         rates.append(units.format_quantity(burst.bytes_per_s, "bytes/s"))
-    most = units.listed(rates)
+    most = prose.listed(rates)
     # A burst without end is bought as the disk's own limits, so this one ends.
     lasts = units.format_seconds(burst.duration_s)
     # A short run may see nothing but the burst if the bucket is full.

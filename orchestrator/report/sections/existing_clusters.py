@@ -11,7 +11,7 @@ from orchestrator.model import STORE, Node, Profile, Record
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence
-from orchestrator.units import listed
+from orchestrator.texts.prose import listed
 
 # The modes of libpq in which a client checks the server's certificate:
 # https://www.postgresql.org/docs/current/libpq-ssl.html

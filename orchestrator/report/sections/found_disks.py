@@ -7,6 +7,7 @@ from orchestrator import units
 from orchestrator.facts import group
 from orchestrator.report.blocks import Cell, Paragraph, Part, table_of
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.texts import prose
 
 _NUMERIC = ("Size", "Read-ahead")
 
@@ -85,7 +86,7 @@ def _yes_or_no(value: object) -> str:
     # What a machine did not tell is neither yes nor no.
     if value is None:
         return ""
-    return units.yes_or_no(bool(value))
+    return prose.yes_or_no(bool(value))
 
 
 def _model(facts: Mapping[str, Any]) -> Cell:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator import units
 from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.figures.transactions import Window
 from orchestrator.analysis.metric_values import value_of
@@ -19,6 +18,7 @@ from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
+from orchestrator.texts import prose
 
 MAX_POINTS = 300
 # Points between 90 and 99 %, and between 99 and 99.9 %.
@@ -152,7 +152,7 @@ def _points(curves: Mapping[str, Distribution]) -> Iterator[dict[str, Any]]:
 def _counts(curves: Mapping[str, Distribution]) -> Iterator[str]:
     """`ultra 1,200,000 in 3 runs`."""
     for tier, curve in curves.items():
-        runs = units.counted(curve.runs, "run")
+        runs = prose.counted(curve.runs, "run")
         yield f"{tier} {curve.transactions:,} in {runs}"
 
 

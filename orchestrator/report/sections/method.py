@@ -22,6 +22,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.texts import prose
 
 _DISCLAIMER = (
     "The order-entry workload is derived from the TPC-C specification and does not comply with "
@@ -102,7 +103,7 @@ def _times_by_looks(plan: Plan) -> str:
     fewest = min(plan.looks)
     most = max(plan.looks)
     return (
-        f"{units.listed(workloads)} (at least {fewest} times; where the decision was open, "
+        f"{prose.listed(workloads)} (at least {fewest} times; where the decision was open, "
         f"repetitions were added, up to {most})"
     )
 
@@ -169,7 +170,7 @@ def _counted_again(campaign: results.Results) -> str:
     moment = units.format_moment(verified.time_s)
     outcome = "no difference"
     if verified.differences:
-        outcome = units.counted(verified.differences, "difference")
+        outcome = prose.counted(verified.differences, "difference")
     sentence = f"On {moment}, by tierbench {verified.tierbench}: {outcome}."
     # The figures that were counted again are not those of this report if the checksums differ.
     if campaign.checksum and campaign.checksum != verified.checksum:

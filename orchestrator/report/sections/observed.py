@@ -39,6 +39,7 @@ from orchestrator.report.sections.observed_tables import (
     table_of_disks,
 )
 from orchestrator.report.sections.ticket import short_section
+from orchestrator.texts import prose
 
 
 def document(
@@ -98,7 +99,7 @@ def _subtitle(observed: AnsweredObservation) -> str:
     """When which disks were read, how often, and for how much of the time."""
     # The worst of all disks counts, so that no gap of one is hidden by the others.
     coverage = min(disk.coverage for disk in observed.disks)
-    disks = units.counted(len(observed.disks), "disk")
+    disks = prose.counted(len(observed.disks), "disk")
     interval = _interval_in_words(observed)
     share = percent_in_words(coverage)
     when = _when(observed)

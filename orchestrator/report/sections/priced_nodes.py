@@ -4,7 +4,7 @@ was read at the provider's own."""
 from orchestrator.analysis.answers.to_buy import measured_nodes, profile_of_decision
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.units import counted
+from orchestrator.texts.prose import counted
 
 
 def nodes_in_words(index: ReportIndex, decision: Decision) -> str:

@@ -19,6 +19,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
+from orchestrator.texts import foreign_text
 
 _OF_STATEMENT = {
     "calls": "Calls/s",
@@ -107,7 +108,7 @@ def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
 
 
 def _statement_row(query: str, values: pd.Series) -> Row:
-    statement = units.shortened(query, _LONGEST)
+    statement = foreign_text.shortened(query, _LONGEST)
     row: dict[str, Cell | str] = {"Statement": statement}
     for column, value in values.items():
         row[str(column)] = _number(value)

@@ -19,6 +19,7 @@ from orchestrator.design import used_profiles
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.texts import prose
 
 # ------------------------------------------------------------------ the top
 
@@ -51,7 +52,7 @@ def _nodes(index: ReportIndex) -> str:
     for profile in plan.profiles:
         for workload in plan.workloads:
             numbers.add(used_profiles.as_used(profile, workload).cluster.nodes)
-    most = units.counted(max(numbers), "node")
+    most = prose.counted(max(numbers), "node")
     if len(numbers) == 1:
         return most
     return f"{min(numbers)} to {most}"

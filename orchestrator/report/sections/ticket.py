@@ -5,7 +5,6 @@ The page and `tierbench report -o md` draw this one section.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import Brief, DisksToBuy
 from orchestrator.analysis.conclusions import Offer
@@ -26,6 +25,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, factors, summary
+from orchestrator.texts import prose
 
 # Whoever has the document finds the section by it.
 ANCHOR = "ticket"
@@ -183,7 +183,7 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
 
 
 def _load_in_words(load: Workload) -> str:
-    threads = units.counted(load.threads, "thread")
+    threads = prose.counted(load.threads, "thread")
     windows = f"windows of {wording.measured_for(load)}"
     # A load that ends with its work has no window of a fixed length.
     if boxed_work.ends_with_work(load):
@@ -199,9 +199,9 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     plan = index.campaign.plan
     loads = [_load_in_words(load) for load in plan.workloads]
     yield Paragraph(summary.subtitle(index), "Campaign")
-    yield Paragraph(units.listed(loads), "Workloads")
+    yield Paragraph(prose.listed(loads), "Workloads")
     if plan.weights:
-        yield Paragraph(units.named(plan.weights), "Weights")
+        yield Paragraph(prose.named(plan.weights), "Weights")
     clauses = slo.text_of(plan.workloads)
     if clauses:
         yield Paragraph(clauses, "SLO")

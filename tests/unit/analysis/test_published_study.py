@@ -23,6 +23,7 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.facts import DoubtKind
 from orchestrator.report import wording
+from orchestrator.texts import prose
 from tests import ROOT, golden
 from tests.campaign_tables import sampled_in
 
@@ -263,7 +264,7 @@ def test_the_documented_decisions_are_the_programs(judged: Judged) -> None:
     ]
     for decision in verdict["decisions"]:
         load = decision["workload"]
-        points = units.listed(within(verdict["cells"], load))
+        points = prose.listed(within(verdict["cells"], load))
         tier = decision["tier"] or "none"
         lines.append(f"| {load} | {tier} | {decision['reason']} | {points} |")
     golden.compare_section(DOCUMENT, "decisions", block(lines))

@@ -25,7 +25,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.model import Note, Run
-from orchestrator.units import csv_row, printable
+from orchestrator.texts.foreign_text import csv_row, printable
 from tests.apps import an_app, tierbench
 from tests.campaigns import build_campaign, stored
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from orchestrator import facts, units
+from orchestrator import facts
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
@@ -20,6 +20,7 @@ from orchestrator.analysis.telemetry.causes.trial_elasticities import (
     trials,
 )
 from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.texts import prose
 
 # Elasticities: throughput follows a limit by half or more, or next to not at all
 # (docs/research/RULES.md).
@@ -69,7 +70,7 @@ def concluded_from(tried: Trials, bottleneck: Bottleneck, followed: str) -> Bott
     """
     concluded = _concluded(bottleneck, tried)
     gains = [_sentence(elasticity, followed) for elasticity in tried.elasticities]
-    changes = units.listed(gains)
+    changes = prose.listed(gains)
     text = f"{concluded.text} {changes}."
     faster_disk = bottleneck.faster_disk
     # What was said of the disk belongs to the cause that counters named.
@@ -178,7 +179,7 @@ def _none_found(tried: Trials) -> str:
             still_open.append(elasticity)
     if not still_open:
         return "Throughput follows none of the limits that were tried out."
-    names = units.listed([elasticity.limit for elasticity in still_open])
+    names = prose.listed([elasticity.limit for elasticity in still_open])
     not_decided = f"Trying it out did not decide whether the limit is among {names}."
     if len(still_open) == 1:
         not_decided = f"Trying it out did not decide whether the limit is {names}."

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from orchestrator import errors, powers
+from orchestrator.texts.prose import listed
 from orchestrator.tier import NodeDisks, RealDisks, Tier
-from orchestrator.units import listed
 
 FOLDER = "tierbench-data"
 

@@ -16,13 +16,14 @@ from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.powers import Claims, RentedVolume, StorageClass, VolumeSource, World
 from orchestrator.system import at_once
+from orchestrator.texts.prose import listed
 from orchestrator.tier import ClassWanted, Tier
 from orchestrator.tier.slow_disk import LOG_OF_NODE
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.emulated import disk_files, log_disks
 from orchestrator.tiers.common.gate import fio_containers
 from orchestrator.tiers.common.real import volume_places
-from orchestrator.units import format_bytes, listed
+from orchestrator.units import format_bytes
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
 _COPY_S = 3600.0  # the limit of making a snapshot, or of reading a copy in full

@@ -1,0 +1,1 @@
+"""Words around figures and names: sentences of ours, and texts of others."""
