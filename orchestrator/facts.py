@@ -31,6 +31,13 @@ GateWord = Literal[
     "ok", "slow", "faster than declared (cache or burst)", "failed",
     "bursting", "not reachable", "not declared", "assumed, not judged", "too few requests",
 ]
+# Limits that are tried out while a load runs, as records name them.
+TriedLimit = Literal[
+    "IOPS", "bandwidth", "disk latency",
+    "WAL disk's IOPS", "WAL disk's bandwidth", "WAL disk's latency",
+    "shared IOPS", "shared bandwidth", "machine's IOPS", "machine's bandwidth",
+    "node CPU", "client CPU", "sessions",
+]
 CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",

@@ -15,7 +15,7 @@ import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
-from orchestrator.facts import GeneratorFacts
+from orchestrator.facts import GeneratorFacts, TriedLimit
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import (
@@ -57,7 +57,7 @@ class FakeTier(DryTier):
     that can be changed while a load runs, with no effect."""
 
     name = "emulated"
-    changeable: tuple[str, ...] = ()
+    changeable: tuple[TriedLimit, ...] = ()
 
     @property
     def abilities(self) -> TierAbilities:

@@ -22,7 +22,7 @@ Dice = np.random.Generator
 # the time of all trials being 1.
 Movement = Callable[[Logs, float, Dice], Logs]
 
-LEVELS: Mapping[str, Sequence[float]] = {
+LEVELS: Mapping[facts.TriedLimit, Sequence[float]] = {
     "IOPS": confirming.CHANGES,
     "bandwidth": confirming.CHANGES,
     "disk latency": confirming.CHANGES,

@@ -64,7 +64,7 @@ class Delta:
 class Elasticity:
     """How throughput follows a limit: 1 as it does, 0 not at all; with its interval of 90 %."""
 
-    limit: str
+    limit: facts.TriedLimit
     value: float
     low: float
     high: float

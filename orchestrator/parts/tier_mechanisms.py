@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from orchestrator.facts import TriedLimit
 from orchestrator.model import (
     Node,
     Volume,
@@ -16,7 +17,7 @@ from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tier.slow_disk import SlowDisk
 
 # Each sets a limit to so many times the tier's.
-Levers = Mapping[str, Callable[[float], None]]
+Levers = Mapping[TriedLimit, Callable[[float], None]]
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class ChangedLimits:
     enforce: Callable[[Tier, Disks, World], None]
     # Reads all limits back: GateError if a disk enforces others than the tier's.
     require_enforced: Callable[[Tier, Disks, World], None]
-    # Levers for "IOPS", "bandwidth" and "disk latency", of the disks of data and of those of the
-    # WAL, and for what disks share, as far as the tier declares them.
+    # Levers for the limits of the disks of data, of those of the WAL, and of what disks share, as
+    # far as the tier declares them.
     levers: Callable[[Tier, Disks, World], Levers]
     # Makes one disk of a node slow; `restore` gives it the limits of its tier again.
     slow: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]

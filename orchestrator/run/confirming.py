@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
+from orchestrator.facts import TriedLimit
 from orchestrator.model import Node, Workload
 from orchestrator.parts import ClientLoad, Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
@@ -49,7 +50,7 @@ def changing(
     declared.
     """
     workload = here.workload
-    levers: dict[str, Lever] = {}
+    levers: dict[TriedLimit, Lever] = {}
     if workload.confirm_s:
         levers = _levers(here, disks, nodes)
     if not levers:
@@ -77,7 +78,9 @@ class Lever:
     levels: Sequence[float] = CHANGES
 
 
-def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
+def _levers(
+    here: RunContext, disks: Disks, nodes: Sequence[Node]
+) -> dict[TriedLimit, Lever]:
     levers = _levers_of_tier(here, disks)
     for name, lever in _levers_of_load(here, nodes).items():
         if lever is not None:
@@ -85,7 +88,9 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
     return levers
 
 
-def _levers_of_load(here: RunContext, nodes: Sequence[Node]) -> dict[str, Lever | None]:
+def _levers_of_load(
+    here: RunContext, nodes: Sequence[Node]
+) -> dict[TriedLimit, Lever | None]:
     """The levers beside the disk; None for what cannot be changed here."""
     clients = _sampled_clients(here, nodes)
     cpus = cpus_of_clients(clients, here.draft.nodes, here.world)
@@ -97,7 +102,7 @@ def _levers_of_load(here: RunContext, nodes: Sequence[Node]) -> dict[str, Lever 
     }
 
 
-def _levers_of_tier(here: RunContext, disks: Disks) -> dict[str, Lever]:
+def _levers_of_tier(here: RunContext, disks: Disks) -> dict[TriedLimit, Lever]:
     limits = here.mechanism.abilities.limits
     if limits is None:
         return {}
@@ -213,12 +218,12 @@ def _live(
 class LimitChange(NamedTuple):
     """A limit, set to so many `times` what is declared."""
 
-    limit: str
+    limit: TriedLimit
     times: float
 
 
 def drawn_order(
-    levels: Mapping[str, Sequence[float]], lasts_s: float, seed: int
+    levels: Mapping[TriedLimit, Sequence[float]], lasts_s: float, seed: int
 ) -> list[LimitChange]:
     """Changes of limits in an order that is drawn: as many as there is time for.
 
@@ -236,7 +241,7 @@ def drawn_order(
 
 
 def _drawn_round(
-    levels: Mapping[str, Sequence[float]], dice: random.Random
+    levels: Mapping[TriedLimit, Sequence[float]], dice: random.Random
 ) -> Iterator[LimitChange]:
     """Each limit once, with both of its levels in a row."""
     limits = list(levels)
@@ -253,7 +258,7 @@ class Changes:
     """`kept`: of each change the `limit`, `times` what is declared, and `start_s` and `end_s`
     of the time in which it held, without that in which it settled."""
 
-    levers: Mapping[str, Lever]
+    levers: Mapping[TriedLimit, Lever]
     workload: Workload
     window_over: Callable[[], None]
     follower: window_followers.Follower
@@ -278,7 +283,7 @@ class Changes:
             self._carry_out(change, start_s, lasts_s)
 
     def _order(self) -> list[LimitChange]:
-        levels: dict[str, Sequence[float]] = {}
+        levels: dict[TriedLimit, Sequence[float]] = {}
         for name, lever in self.levers.items():
             levels[name] = lever.levels
         return drawn_order(levels, self.workload.confirm_s, self.seed)

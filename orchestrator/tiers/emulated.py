@@ -13,6 +13,7 @@ from typing import Any
 from orchestrator.design import latency_quantiles
 from orchestrator.design.node_disks import DISK_SERVER, WAL_DISK
 from orchestrator.errors import RunError, UsageError
+from orchestrator.facts import TriedLimit
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import (
@@ -144,7 +145,7 @@ class EmulatedTier:
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
         """Moves limits of all disks of data, of all disks of the WAL, or what both share."""
-        levers: dict[str, Callable[[float], None]] = {}
+        levers: dict[TriedLimit, Callable[[float], None]] = {}
         data, *logs = log_disks.data_and_logs(tier, disks)
         for lever in server_limits.levers_of(tier):
             levers[lever.name] = partial(_change_by, [data], lever, world)

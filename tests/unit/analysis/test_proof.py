@@ -14,7 +14,7 @@ import pytest
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import proof_by_trial, trial_elasticities
-from orchestrator.facts import BottleneckCause
+from orchestrator.facts import BottleneckCause, TriedLimit
 from orchestrator.run import confirming
 from tests import simulated_trials
 from tests.campaigns import build_campaign
@@ -24,7 +24,7 @@ from tests.simulated_trials import System
 TRIALS_S = 60.0  # for which four pairs of changes of each are drawn
 EACH_S, SETTLES_S = 1.0, 0.4
 RATE_PER_S = 2000
-LIMITS = (
+LIMITS: tuple[TriedLimit, ...] = (
     *("IOPS", "disk latency", "shared IOPS", "shared bandwidth"),
     *("node CPU", "client CPU", "sessions"),
 )
@@ -319,6 +319,19 @@ def test_a_run_without_changes_is_as_it_was() -> None:
         "premium", "insert", "node-1", "iops_cap", "Its counters say so.", {}
     )
     assert proof_by_trial.proven(plain, [RUN]) is plain
+
+
+def test_a_limit_that_is_not_known_here_is_left_out() -> None:
+    """A record of another version, or of somebody's mechanism, ended the whole analysis."""
+    run = tried_out({"IOPS": 1.0})
+    renamed: list[dict[str, Any]] = []
+    for change in run.record.facts["confirm"]:
+        if change["limit"] == "IOPS":
+            change = {**change, "limit": "their queue"}
+        renamed.append(change)
+    record = replace(run.record, facts={**run.record.facts, "confirm": renamed})
+    assert judged("unattributed", run).cause == "iops_cap"
+    assert judged("unattributed", replace(run, record=record)).cause == "unattributed"
 
 
 # ------------------------------------------------------------------ how many runs prove it

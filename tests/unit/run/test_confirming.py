@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.facts import TriedLimit
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Node
 from orchestrator.parts import Disks
@@ -102,7 +103,11 @@ def test_each_limit_goes_up_and_down_in_pairs_as_often_as_there_is_time() -> Non
     ]
 
 
-LEVELS = dict.fromkeys(("IOPS", "bandwidth", "node CPU"), CHANGES)
+LEVELS: dict[TriedLimit, tuple[float, ...]] = {
+    "IOPS": CHANGES,
+    "bandwidth": CHANGES,
+    "node CPU": CHANGES,
+}
 
 
 def test_places_of_pairs_and_the_order_within_each_are_drawn() -> None:
@@ -249,7 +254,7 @@ def test_sessions_can_be_fewer_unless_the_load_has_a_pace() -> None:
 NODE = Node("node-1", "database", "node-1", cpus=2.0, machine="here")
 
 
-def in_a_run(folder: Path, platform: FakePlatform) -> dict[str, Lever]:
+def in_a_run(folder: Path, platform: FakePlatform) -> dict[TriedLimit, Lever]:
     """The levers of a run with one node, of which the first of two clients makes the load."""
     world = fake_world(platform=platform)
     parts = fake_parts(Log())

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError, RunError
+from orchestrator.facts import TriedLimit
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Completed
@@ -147,7 +148,7 @@ def test_nothing_is_limited_until_all_is_again(tier: Tier) -> None:
     ids=["constant", "burst", "drawn", "no bandwidth", "shared"],
 )
 def test_a_lever_moves_one_limit_of_all_disks_and_back(
-    tier: Tier, changed_by: dict[str, set[str]]
+    tier: Tier, changed_by: dict[TriedLimit, set[str]]
 ) -> None:
     """A latency that is drawn, and a limit that is not declared, have none."""
     platform = Served(tier)

@@ -14,7 +14,6 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.causes.trial_elasticities import (
     LATENCIES,
-    LATENCY,
     MOST_RUNS,
     Trials,
     trials,
@@ -26,12 +25,12 @@ from orchestrator.texts import prose
 # (docs/research/RULES.md).
 CONFIRMED = 0.5
 REJECTED = 0.1
-_SESSIONS = "sessions"
+_SESSIONS: facts.TriedLimit = "sessions"
 # A limit that is tried out → the cause that it is.
-CAUSES: Mapping[str, facts.BottleneckCause] = {
+CAUSES: Mapping[facts.TriedLimit, facts.BottleneckCause] = {
     "IOPS": "iops_cap",
     "bandwidth": "bandwidth_cap",
-    LATENCY: "latency_bound",
+    "disk latency": "latency_bound",
     "shared IOPS": "shared_cap",
     "shared bandwidth": "shared_cap",
     "machine's IOPS": "vm_cap",
@@ -44,7 +43,7 @@ CAUSES: Mapping[str, facts.BottleneckCause] = {
     _SESSIONS: "few_sessions",
 }
 # Limits that can be lowered while a load runs, and not raised.
-_ONLY_LOWERED = ("client CPU", _SESSIONS)
+_ONLY_LOWERED: tuple[facts.TriedLimit, ...] = ("client CPU", _SESSIONS)
 # Causes that name no limit: one that is confirmed takes their place.
 _WITHOUT_LIMIT = ("unattributed", "in_cache")
 
@@ -228,7 +227,7 @@ class _DecisiveChange(NamedTuple):
     log_growth: float
 
 
-def _decisive_change(limit: str) -> _DecisiveChange:
+def _decisive_change(limit: facts.TriedLimit) -> _DecisiveChange:
     if limit in LATENCIES:
         return _DecisiveChange("−25 %", -math.log(0.75))
     if limit in _ONLY_LOWERED:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.facts import TriedLimit
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CONFIDENCE = 0.90
-LATENCY = "disk latency"
 # Less of these is better: their elasticity is that to the inverse.
-LATENCIES = (LATENCY, "WAL disk's latency")
+LATENCIES: tuple[TriedLimit, ...] = ("disk latency", "WAL disk's latency")
+_LIMITS = frozenset(get_args(TriedLimit))
 # A limit of this elasticity is to be proven with this chance, by runs of the number that is told.
 _FOLLOWED = 0.9
 _CHANCE_Z = 1.2816  # the normal quantile of 90 %
@@ -44,7 +45,7 @@ class ChangePair:
     """Two changes of a limit, one right after the other: by how much the logarithms of the limit
     (of a latency, of its inverse) and of the speed grew from one to the other."""
 
-    limit: str
+    limit: TriedLimit
     limit_growth: float
     speed_growth: float
 
@@ -116,7 +117,7 @@ class _Fit:
     what is left, which has `freedom` degrees.
     """
 
-    limit: str
+    limit: TriedLimit
     slope: float
     weight: float
     squares: float
@@ -166,7 +167,7 @@ def _quantile(freedom: float, limits: int) -> float:
     return stats.t_quantile(1 - beyond, freedom)
 
 
-def _fit(limit: str, pairs: Sequence[ChangePair]) -> _Fit:
+def _fit(limit: TriedLimit, pairs: Sequence[ChangePair]) -> _Fit:
     limit_pairs = [pair for pair in pairs if pair.limit == limit]
     limit_growth = np.asarray([pair.limit_growth for pair in limit_pairs])
     speed_growth = np.asarray([pair.speed_growth for pair in limit_pairs])
@@ -187,7 +188,7 @@ class _Change:
     `speed`: of transactions meanwhile, 0 if none ended.
     """
 
-    limit: str
+    limit: TriedLimit
     times: float
     start_s: float
     end_s: float
@@ -233,7 +234,11 @@ def _changes(run: RunData) -> list[_Change]:
     Their speed is that of transactions that ended well. Where the number of these is given, it is
     how many of them one session would do.
     """
-    noted = run.record.facts.get("confirm", ())
+    noted: list[Mapping[str, Any]] = []
+    for change in run.record.facts.get("confirm", ()):
+        # What another version or an extension has changed is of a cause that is not known here.
+        if change["limit"] in _LIMITS:
+            noted.append(change)
     if not noted:
         return []
     edges_s = np.asarray([[change["start_s"], change["end_s"]] for change in noted])

@@ -6,6 +6,7 @@ Rates are in 1/s and bytes/s, latencies in µs, a bucket's start in %; 0 is no l
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.facts import TriedLimit
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier.slow_disk import SlowDisk
 
@@ -33,7 +34,7 @@ CHANGEABLE = (
 class LimitsMoved:
     """Limits that `--confirm` moves together."""
 
-    name: str
+    name: TriedLimit
     limits: tuple[str, ...]
 
 
@@ -42,6 +43,21 @@ _LEVERS = (
     LimitsMoved("IOPS", ("iops", "iops_burst")),
     LimitsMoved("bandwidth", ("bytes_per_s", "bytes_burst")),
     LimitsMoved("disk latency", LATENCIES),
+)
+# The same of the disks of the WAL.
+_NAMES_OF_LOG: Mapping[TriedLimit, TriedLimit] = {
+    "IOPS": "WAL disk's IOPS",
+    "bandwidth": "WAL disk's bandwidth",
+    "disk latency": "WAL disk's latency",
+}
+_LEVERS_OF_SHARED = (
+    LimitsMoved("shared IOPS", ("shared_iops",)),
+    LimitsMoved("shared bandwidth", ("shared_bytes_per_s",)),
+)
+# The same where the disks share what their machine lets through.
+_LEVERS_OF_MACHINE = (
+    LimitsMoved("machine's IOPS", ("shared_iops",)),
+    LimitsMoved("machine's bandwidth", ("shared_bytes_per_s",)),
 )
 
 
@@ -57,21 +73,21 @@ def levers_of(tier: Tier) -> Iterator[LimitsMoved]:
             yield LimitsMoved(lever.name, names)
 
 
-def name_of_log(lever: LimitsMoved) -> str:
+def name_of_log(lever: LimitsMoved) -> TriedLimit:
     """The name of a lever that moves the disks of the WAL."""
-    return f"WAL disk's {lever.name.removeprefix('disk ')}"
+    return _NAMES_OF_LOG[lever.name]
 
 
 def shared_levers_of(tier: Tier) -> Iterator[LimitsMoved]:
     """What can be moved of all disks that share it."""
-    whose = "shared"
+    levers = _LEVERS_OF_SHARED
     if tier.machine is not None:
-        whose = "machine's"
+        levers = _LEVERS_OF_MACHINE
     limits = limits_of(tier)
-    titles = ("IOPS", "bandwidth")
-    for title, name in zip(titles, _SHARED, strict=True):
+    for lever in levers:
+        (name,) = lever.limits
         if limits.get(name):
-            yield LimitsMoved(f"{whose} {title}", (name,))
+            yield lever
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
