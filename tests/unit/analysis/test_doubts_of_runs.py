@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.doubts import gate_checks, window_checks
 from orchestrator.analysis.doubts.burst_checks import credit_left
 from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
@@ -341,6 +342,42 @@ def test_gates_missing_failed_and_old() -> None:
     found = the("old truth gate", small(change=lambda r: replace(r, gate=old)))
     assert "48.2 h before" in found.text
     assert found.advice == "run `tierbench calibrate --profile premium` first"
+
+
+@pytest.mark.parametrize(
+    ("reused", "age_s", "raised"),
+    [
+        (False, 86_400.0, False),
+        (False, 86_401.0, True),
+        (True, 86_401.0, False),
+        (True, 7 * 86_400.0, False),
+        (True, 7 * 86_400.0 + 1, True),
+    ],
+)
+def test_a_gate_is_old_after_a_day_and_one_that_is_kept_after_a_week(
+    reused: bool, age_s: float, raised: bool
+) -> None:
+    (run, *_) = small(frames=False).runs
+    window = run.record.phase("measure")
+    assert window is not None
+    gate = build_gate(run.record.profile.tier)
+    gate = replace(gate, taken_s=window.start_s - age_s, reused=reused)
+    run = replace(run, record=replace(run.record, gate=gate))
+    found = [doubt.kind for doubt in gate_checks.truth_gate(run, Totals())]
+    assert found == ["old truth gate"] * raised
+
+
+@pytest.mark.parametrize(("rebuild_s", "raised"), [(29.9, True), (30.0, False)])
+def test_a_node_that_is_back_at_once_tells_little_of_its_disk(
+    rebuild_s: float, raised: bool
+) -> None:
+    (run, *_) = small(change=figures(measured("rebuild_s", rebuild_s))).runs
+    texts: list[str] = []
+    for doubt in window_checks.windows(run, Totals()):
+        if doubt.kind == "short rebuild":
+            texts.append(doubt.text)
+    assert bool(texts) is raised
+    assert all("was back after 29.9 s" in text for text in texts)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
         ("p98 < 50 ms", "unknown metric 'p98'; metrics: average"),
         ("p99 > 50 ms", "a latency is limited with `<`"),
         ("nopm < 25000", "a rate is limited with `>`"),
+        ("failures > 1 %", "a share is limited with `<`"),
+        ("failures < 100.1 %", "expected a percentage, such as 0.1 %"),
         ("p99 < 50", "expected a time such as 30s"),
         ("nopm > 25,000", "'000': expected a metric"),
         ("nopm > 25000/s", "expected a number of /min"),

@@ -327,6 +327,30 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
         ('{"sysstat": {"hosts": [{"nodename"', "its JSON ends in the middle"),
         ('{"value": [,]}', "line 1, column 12 is not JSON: Expecting value"),
         ("[1, 2]", "its JSON is a list"),
+        (f"{HEAD}\n1,a,b,x,1,1,1\n", "column reads: 'x' is not a number"),
+        (f"{HEAD}\n1,a,b,1_000,1,1,1\n", "column reads: '1_000' is not a number"),
+        (
+            f"{HEAD}\n1,a,b,1,1,1,18446744073709551616\n",
+            "column written_bytes: '18446744073709551616' is more than a counter of 64",
+        ),
+        (f"{HEAD}\n,a,b,1,1,1,1\n", "column time: '' is not a time"),
+        (
+            f"{HEAD}\n2026-02-01T06:00:00,a,b,1,1,1,1\n",
+            "column time: '2026-02-01T06:00:00' has no zone",
+        ),
+        (
+            f"{HEAD}\n100000000000,a,b,1,1,1,1\n",
+            "column time: '100000000000' is milliseconds, not seconds",
+        ),
+        (
+            f"{HEAD}\n100000000000000,a,b,1,1,1,1\n",
+            "column time: '100000000000000' is microseconds, not seconds",
+        ),
+        (
+            f"{HEAD}\n1,a,b,1,1,1,1,\n2,a,b,1,1,1,1,\n",
+            "line 2 has 8 values for 7 columns",
+        ),
+        (HEAD.replace(",", ";"), "line 1: its columns are separated by `;`"),
     ],
 )
 def test_other_files_are_refused_with_their_name(
@@ -336,6 +360,26 @@ def test_other_files_are_refused_with_their_name(
     file.write_text(text)
     with pytest.raises(UsageError, match=f"disk.txt cannot be read.*{what}"):
         files.read(file)
+
+
+def test_a_table_has_gaps_where_it_says_so_and_blank_lines_are_none(
+    tmp_path: Path,
+) -> None:
+    """Of the device `b` there is one reading; the last one of `a` has no number of reads."""
+    lines = ["1,n,a,10,1,0,0", "", "2,n,a,15,1,0,0", "3,n,a,NA,3,0,0", "3,n,b,7,1,0,0"]
+    file = tmp_path / "disk.csv"
+    file.write_text("\n".join([HEAD, *lines, ""]))
+    remarks: list[str] = []
+    table = files.read(file, remarks.append)
+    assert remarks == [f"{file}: there is one reading of n b, which tells nothing"]
+    (row,) = table.itertuples()
+    assert (row.begin_s, row.end_s, row.reads, row.writes) == (1.0, 2.0, 5.0, 0.0)
+
+
+def test_the_largest_count_and_the_last_second_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "disk.csv"
+    file.write_text(f"{HEAD}\n99999999998,a,b,0,0,0,0\n99999999999,a,b,1,0,0,0\n")
+    assert files.read(file)["end_s"].tolist() == [99999999999.0]
 
 
 def test_local_times_are_refused(tmp_path: Path) -> None:
