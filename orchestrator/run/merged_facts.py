@@ -86,9 +86,16 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
         return values[0]
     by_client = dict(zip(clients, values, strict=True))
     # A fact that is a text has to stay one, or it would be dropped when it is read.
-    if all(isinstance(value, str) for value in values):
+    if _are_texts(values):
         return named(by_client)
     return by_client
+
+
+def _are_texts(values: list[Any]) -> bool:
+    for value in values:
+        if not isinstance(value, str):
+            return False
+    return True
 
 
 def _is_number(value: object) -> bool:
