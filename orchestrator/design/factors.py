@@ -91,7 +91,10 @@ class DataSize:
 
 def data_size(text: str) -> DataSize:
     """`100GiB`, or `4x`, times the nodes' memory. ValueError for another text."""
-    size = _size_read(text)
+    try:
+        size = _size_read(text)
+    except ValueError as error:
+        raise ValueError(f"{error}; or times the nodes' memory, such as 4x") from error
     if size.number <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return size

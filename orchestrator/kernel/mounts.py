@@ -75,7 +75,7 @@ def _disk_not_seen(path: Path, error: OSError) -> UnavailableError:
 def _no_directory(path: Path) -> UsageError:
     return UsageError(
         f"{path} is not a directory",
-        advice="mount the disk there first, or correct the path in the profile",
+        advice="mount the disk there first, or correct the path",
     )
 
 

@@ -60,6 +60,12 @@ def test_a_size_of_a_node_has_three_parts_with_units(text: str) -> None:
         sizes.node_size(text)
 
 
+@pytest.mark.parametrize("text", ["4", "4zz", "x", "4 times"])
+def test_both_forms_of_a_size_of_data_are_told(text: str) -> None:
+    with pytest.raises(ValueError, match=r"GiB.*times the nodes' memory, such as 4x"):
+        factors.data_size(text)
+
+
 @pytest.mark.parametrize("text", ["0x", "4", "-1x", "x", "0GiB", "4 times"])
 def test_a_size_of_data_has_a_unit_or_is_a_multiple(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

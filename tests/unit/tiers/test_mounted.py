@@ -23,7 +23,7 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common.real import node_places, real_disk
+from orchestrator.tiers.common.real import node_places, real_disk, recording
 from orchestrator.tiers.common.real.cloud_metadata import of_clouds
 from tests.disk_scripts import Engine
 from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
@@ -145,6 +145,33 @@ def test_paths_that_cannot_be_meant_or_used(
 ) -> None:
     with pytest.raises(error, match=words):
         believable(root, path.format(root) or None, needed_bytes)
+
+
+@pytest.mark.parametrize(
+    ("path", "file_bytes", "advice"),
+    [
+        ("none", 1, "mount the disk there first, or correct the path"),
+        ("home", 1, "take another disk, or say --allow-root-disk. The system's own"),
+        ("disk/below", 1, "Or say --allow-root-disk to take whatever disk is there"),
+        ("disk", 2**60, "say --quick for a smaller file, or make room"),
+    ],
+)
+def test_whoever_records_a_disk_is_told_options_not_keys_of_a_profile(
+    root: Path, path: str, file_bytes: int, advice: str
+) -> None:
+    class OnRoot(FakePlatform):
+        def machines(self) -> tuple[LocalMachine, ...]:
+            return (LocalMachine(root),)
+
+    world = fake_world(platform=OnRoot())
+    with (
+        pytest.raises(TierbenchError) as refusal,
+        recording.fio_at(root / path, file_bytes, world, allow_root_disk=False),
+    ):
+        pass
+    assert advice in refusal.value.advice
+    assert "profile" not in refusal.value.advice
+    assert "allow_root_disk" not in refusal.value.advice
 
 
 def test_the_root_disk_when_told_so(root: Path) -> None:

@@ -181,10 +181,29 @@ def _vanished(disk: mounts.RealDisk, evidence: str) -> VoidError:
     )
 
 
+class Asking(NamedTuple):
+    """What a person changes to take a disk that was refused.
+
+    `root_disk`: to allow the system's. `room`: to need less space.
+    """
+
+    root_disk: str
+    room: str
+
+
+OF_PROFILE = Asking(
+    "set `allow_root_disk: true`", "take a smaller --scale or fewer --nodes"
+)
+
+
 def believable(
-    tier: Tier, at: str, needed_bytes: int, machine: Machine
+    tier: Tier,
+    at: str,
+    needed_bytes: int,
+    machine: Machine,
+    asking: Asking = OF_PROFILE,
 ) -> mounts.RealDisk:
-    """The disk at the path `at`, if it can be the one that the tier means.
+    """The disk at the path `at`, if it can be the one that the tier means. `asking`: for advice.
 
     UsageError if it cannot be, or if its file system or mount options are not those that the tier
     expects. UnavailableError if it is read-only or lacks space.
@@ -193,7 +212,7 @@ def believable(
     disk = mounts.find(path, machine)
     expected = mounted(tier)
     if not expected.allow_root_disk:
-        _require_own_disk(path, disk, machine)
+        _require_own_disk(path, disk, machine, asking)
     _require_expected_mount(disk, expected)
     # The kernel itself remounts a file system read-only when its disk fails.
     if "ro" in disk.mount.options.split(","):
@@ -206,12 +225,14 @@ def believable(
         needed = units.format_bytes(needed_bytes)
         raise UnavailableError(
             f"{path} has {units.format_bytes(free)} free; {needed} are needed",
-            advice="take a smaller --scale or fewer --nodes, or make room",
+            advice=f"{asking.room}, or make room",
         )
     return disk
 
 
-def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> None:
+def _require_own_disk(
+    path: Path, disk: mounts.RealDisk, machine: Machine, asking: Asking
+) -> None:
     """UsageError unless a disk is mounted at just this path that is not the system's."""
     # The path is an empty folder of the system's own disk where a disk is not mounted.
     if disk.mount.path != machine.real_path(str(path)):
@@ -219,15 +240,15 @@ def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> No
             f"{path} is not a mount point: it is a directory of "
             f"{disk.mount.path} (on {disk.node})",
             advice=(
-                "check that the disk is mounted, and give its mount point. Or set "
-                "`allow_root_disk: true` to take whatever disk is there"
+                "check that the disk is mounted, and give its mount point. Or "
+                f"{asking.root_disk} to take whatever disk is there"
             ),
         )
     if mounts.on_root_disk(disk, machine):
         raise UsageError(
             f"{path} is on {disk.whole}, the disk of the system itself",
             advice=(
-                "take another disk, or set `allow_root_disk: true`. The system's "
+                f"take another disk, or {asking.root_disk}. The system's "
                 "own writes are then part of what is measured"
             ),
         )

@@ -38,6 +38,7 @@ _RAMP = "500ms"
 _PROBE_S = 1.0  # how long a lone request is timed, to choose the pause between them
 # Share of the disk's rate, as in the truth gate: a lone request never waits for a cap.
 _UNHURRIED = 0.5
+_ASKING = real_disk.Asking("say --allow-root-disk", "say --quick for a smaller file")
 # Of the lasting load: how long a step is, and how many of the first show the peak.
 _STEP_S = 5.0
 _FIRST_STEPS = 3
@@ -79,7 +80,8 @@ def fio_at(
     node_places.require_one_machine(tier, world)
     machine = world.machine
     # A path without a disk is told at once, and not when another campaign has ended.
-    disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), machine)
+    needed_bytes = round(_ROOM * file_bytes)
+    disk = real_disk.believable(tier, where, needed_bytes, machine, _ASKING)
     with alone(world.platform):
         folders = real_disk.folders(disk.path, ["record"], world)
         with real_disk.watched(disk, machine), folders as (folder,):
