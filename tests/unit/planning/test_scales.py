@@ -7,6 +7,7 @@ and on a small machine.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -34,8 +35,18 @@ def plan(
     profile: str, workloads: list[str], scale: str, database: str = "postgresql"
 ) -> Plan:
     on = "hdfs" if workloads[0].startswith("hdfs") else database
+    return _planned(profile, tuple(workloads), scale, on)
+
+
+@cache
+def _planned(profile: str, workloads: tuple[str, ...], scale: str, on: str) -> Plan:
+    """The same on every machine, because the number of nodes is asked for."""
     asked = Request(
-        profiles=[profile], workloads=workloads, database=on, scale=scale, nodes=3
+        profiles=[profile],
+        workloads=list(workloads),
+        database=on,
+        scale=scale,
+        nodes=3,
     )
     return plans.make_plan(an_app(NO_CACHE), asked)
 
