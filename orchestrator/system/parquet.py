@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -23,14 +22,15 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
     first = next(remaining, None)
     if first is None:
         return
-    # A part without a value in a column would else have another type there.
-    schema = pa.Schema.from_pandas(first, preserve_index=False)
+    table = pa.Table.from_pandas(first, preserve_index=False)
     with (
         files.replacing(file, lasting=lasting) as opened,
-        pq.ParquetWriter(opened, schema, write_page_checksum=True) as writer,
+        pq.ParquetWriter(opened, table.schema, write_page_checksum=True) as writer,
     ):
-        for part in chain([first], remaining):
-            table = pa.Table.from_pandas(part, schema, preserve_index=False)
+        writer.write_table(table)
+        for part in remaining:
+            # A part without a value in a column would else have another type there.
+            table = pa.Table.from_pandas(part, table.schema, preserve_index=False)
             writer.write_table(table)
 
 

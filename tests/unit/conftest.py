@@ -3,6 +3,7 @@ draws them in a page is made by one of the processes that test."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -38,13 +39,18 @@ def short_drawings(
 
 @cache
 def _kept_code(folder: Path) -> str:
-    """Vega's code from a file in this folder, which the first that needs it writes."""
-    file = folder / "vega.js"
-    if not file.is_file():
-        new = folder / f"vega.{os.getpid()}"
-        new.write_text(_code(), encoding="utf-8")
-        new.replace(file)
-    return file.read_text(encoding="utf-8")
+    """Vega's code from a file in this folder, which the first that needs it writes.
+
+    Making it takes two seconds of CPU time. Processes that need it meanwhile wait for the first.
+    """
+    with (folder / "vega.js").open("a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        code = file.read()
+        if not code:
+            code = _code()
+            file.write(code)
+        return code
 
 
 def _undrawn(spec: str) -> str:

@@ -78,7 +78,8 @@ class Campaign:
         return self.records()
 
     def records(self) -> list[Record]:
-        return [data.record for data in store.load(self.results / "latest").runs]
+        stored = store.load(self.results / "latest", tables=False)
+        return [data.record for data in stored.runs]
 
     def outcomes(self) -> list[str]:
         return [record.outcome for record in self.records()]

@@ -296,9 +296,9 @@ def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(
 
 
 def test_pieces_within_a_coarse_reading_are_pieces_of_it(tmp_path: Path) -> None:
-    sampled(tmp_path, 24 * 600, every_s=15, ends="-15")
+    sampled(tmp_path, 24 * 240, every_s=15, ends="-15")
     for number in range(24):
-        sampled(tmp_path, 180, BEGIN_S + number * 600 + 100, without=(20,))
+        sampled(tmp_path, 120, BEGIN_S + number * 240 + 100, without=(20,))
     demand = of(tmp_path)
     assert demand.resolution_s == 15.0 and demand.coverage == 1.0
     assert (demand.ios == 1500).all()
