@@ -10,12 +10,10 @@ from pathlib import Path
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.errors import TierbenchError
-from orchestrator.keys import plain_files
 from orchestrator.system import clock, stored_json
-from orchestrator.system.observation_files import DEMAND, FACTS, live
+from orchestrator.system.observation_files import FACTS, NAMED
 from orchestrator.texts.prose import first_few, listed
 
-_NAMED = "observed"
 _PREDICTIONS = "predictions.json"
 
 
@@ -47,29 +45,6 @@ class _Predictions:
 
     predictions: tuple[_Predicted, ...] = field(default=())
     answer: Brief = NO_BRIEF
-
-
-def observation_folders(results: Path) -> tuple[Path, ...]:
-    """The folders of observations below a results folder, also of those that have not ended."""
-    if plain_files.kind_of(results) == "nothing":
-        return ()
-    folders: list[Path] = []
-    with plain_files.reading(results):
-        below = list(results.iterdir())
-    for path in below:
-        if _NAMED in path.name and plain_files.is_folder(path) and _is_one(path):
-            folders.append(path)
-    return tuple(folders)
-
-
-def _is_one(folder: Path) -> bool:
-    """Whether an observation has begun to write there, and no campaign."""
-    # A campaign may have `observed` in its name.
-    if (folder / "plan.json").exists():
-        return False
-    return (
-        (folder / FACTS).is_file() or (folder / DEMAND).is_file() or bool(live(folder))
-    )
 
 
 def observation(folder: Path) -> Entry:
@@ -107,7 +82,7 @@ def _began_s(name: str) -> float | None:
     began_s = clock.from_stamp(name)
     if began_s is not None:
         return began_s
-    _, _, stamp = name.removeprefix(f"{_NAMED}-").partition("-")
+    _, _, stamp = name.removeprefix(f"{NAMED}-").partition("-")
     return clock.from_stamp(stamp)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -21,6 +20,7 @@ from orchestrator.system import (
     results_formats,
     store,
     stored_json,
+    wrong_names,
 )
 from orchestrator.system.clock import from_stamp
 
@@ -93,7 +93,7 @@ def resolve(results: Path, text: str) -> Path:
     name = text.removeprefix(_PREFIX)
     saved = baselines(results)
     if name not in saved:
-        raise _no_campaign(results, text, saved)
+        raise wrong_names.no_campaign(results, text, saved)
     # A full path stays as it is behind the slash of `pathlib`.
     folder = byte_names.path_of(str(results / saved[name]))
     if plain_files.kind_of(folder / "plan.json") == "nothing":
@@ -111,7 +111,7 @@ def _unnamed(results: Path, text: str) -> Path | None:
     if text == "latest":
         newest = campaign_folders.newest(results)
         if newest is None:
-            raise _no_campaign_yet(results)
+            raise wrong_names.no_campaign_yet(results)
         plain_files.kind_of(newest / "plan.json")  # raises if it may not be read
         return newest
     return at_path(results, text)
@@ -124,27 +124,6 @@ def at_path(results: Path, text: str) -> Path | None:
         if plain_files.kind_of(path / "plan.json") != "nothing":
             return path
     return None
-
-
-def _no_campaign(results: Path, text: str, saved: Mapping[str, str]) -> UsageError:
-    """`saved`: the baselines, which may have been meant."""
-    names = ""
-    if saved:
-        names = f"; baselines: {', '.join(saved)}"
-    why = (
-        f"{text!r} is not a campaign: neither a folder here or in {results}, nor a "
-        f"baseline{names}"
-    )
-    with suppress(OSError):
-        if Path(text).is_dir():
-            why = f"{text} is not a results folder: it has no plan.json"
-    return UsageError(why, advice="`tierbench history` lists the campaigns")
-
-
-def _no_campaign_yet(results: Path) -> UsageError:
-    return UsageError(
-        f"no campaign in {results} yet", advice="run `tierbench compare` first"
-    )
 
 
 def baselines(results: Path) -> dict[str, str]:

@@ -87,16 +87,19 @@ def history(
 
 def _entries(app: App, results: Path) -> Sequence[Entry]:
     """Campaigns, observations and predictions, the newest first."""
-    from orchestrator.system import stored_answers, stored_campaigns
+    from orchestrator.system import (
+        observation_files,
+        stored_answers,
+        stored_campaigns,
+        wrong_names,
+    )
 
-    observed = stored_answers.observation_folders(results)
+    observed = observation_files.folders(results)
     folders = stored_campaigns.folders(results)
     # An observation has a time in its name too, and would pass for a broken campaign.
     folders = tuple(folder for folder in folders if folder not in observed)
     if not folders and not observed:
-        raise UsageError(
-            f"no campaign in {results} yet", advice="run `tierbench compare` first"
-        )
+        raise wrong_names.no_campaign_yet(results)
     try:
         saved = stored_campaigns.baselines(results)
     # Campaigns are then listed without their names.
