@@ -122,7 +122,7 @@ def _against_plan(names: set[str]) -> str:
 
 def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Images of the runs before that are others now, or gone."""
-    new = ", ".join(now.keys() - before.keys())
+    new = ", ".join(sorted(now.keys() - before.keys()))
     unlike: list[str] = []
     for tag in before:
         if tag not in now:

@@ -157,7 +157,9 @@ def _other_engine(before: Results, after: Results) -> Iterator[str]:
 def _other_images(before: Results, after: Results) -> Iterator[str]:
     first = _images(before)
     second = _images(after)
-    for role in first.keys() & second.keys():
+    for role in first:
+        if role not in second:
+            continue
         left = _in_order(first[role])
         right = _in_order(second[role])
         if left != right:

@@ -91,8 +91,9 @@ def options(command: Any) -> Mapping[str, Any]:
     by_key: dict[str, Any] = {}
     for parameter in command.params:
         for key in defaults.keys(parameter):
-            by_key[key] = parameter
-    return {key: by_key[key] for key in by_key.keys() - NOT_OF_A_CAMPAIGN}
+            if key not in NOT_OF_A_CAMPAIGN:
+                by_key[key] = parameter
+    return by_key
 
 
 def _placed(key: str, value: Any, file: Path) -> Any:

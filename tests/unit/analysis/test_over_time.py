@@ -160,6 +160,20 @@ def test_other_code_and_images_are_allowed_and_said() -> None:
     )
 
 
+def test_images_that_differ_are_told_in_the_order_of_their_roles() -> None:
+    roles = ("client", "database", "disk", "exporter")
+    doubts: list[str] = []
+    campaigns: list[Results] = []
+    for image in ("1", "2"):
+        identity = {**IDENTITY, "images": dict.fromkeys(roles, image)}
+        campaigns.append(campaign_of_rates(identity=identity))
+    made = compared(on(campaigns[0], 0), on(campaigns[1], 7))
+    for text in made.doubts:
+        if text.startswith("images of the "):
+            doubts.append(text.split()[3])
+    assert doubts == list(roles)
+
+
 def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
     older = build_campaign(
         profiles=["ultra"],

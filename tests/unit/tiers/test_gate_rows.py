@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from orchestrator import tier_catalog
+from orchestrator.errors import GateError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
+from orchestrator.powers import Completed
 from orchestrator.tier import (
     BOTH_DISKS,
     Burst,
@@ -27,10 +29,16 @@ from orchestrator.tier import (
     MachineLimits,
     Tier,
 )
-from orchestrator.tiers.common.gate import expected, shared_limit, truth_gate
+from orchestrator.tiers.common.gate import (
+    drain,
+    expected,
+    fio_jobs,
+    shared_limit,
+    truth_gate,
+)
 from orchestrator.units import parse_bytes
 from tests import ROOT
-from tests.fakes import FakeClock, Log, fake_world
+from tests.fakes import FakeClock, Log, completed, fake_world
 from tests.tiers import a_tier, changed
 
 FASTER = "faster than declared (cache or burst)"
@@ -421,3 +429,54 @@ def test_a_machine_s_limit_is_held_against_the_disks_of_data_and_log(
     checks = list(shared_limit.of_machine(tier, checked, world, lambda *_: half))
     assert [check.verdict for check in checks] == verdicts
     assert {check.disk for check in checks} == {BOTH_DISKS}
+
+
+# ------------------------------------------------------------------ what is said of it
+
+
+@pytest.mark.parametrize(
+    ("burst", "words"),
+    [
+        (Burst(3500, 170_000_000, 1800.0), "(3,500/s and 170 MB/s), this takes 30 min"),
+        (Burst(3500, None, 90.0), "(3,500/s), this takes 90 s at most"),
+        (Burst(None, 170_000_000, 20.0), "(170 MB/s), this takes 20 s at most"),
+    ],
+)
+def test_how_long_a_drain_takes_is_said_with_the_peaks(
+    burst: Burst, words: str
+) -> None:
+    tier = a_tier("x", "A disk", "mounted", 500, 60_000_000, burst=burst)
+    text = drain.announcement(tier)
+    assert text.startswith("the burst credit of A disk is used up first.")
+    assert words in text
+
+
+class Ran:
+    """A container in which fio ended so."""
+
+    def __init__(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        self.asked: list[tuple[tuple[str, ...], Mapping[str, str]]] = []
+
+    def exec(
+        self, argv: tuple[str, ...], env: Mapping[str, str] | None = None, **_: Any
+    ) -> Completed:
+        self.asked.append((argv, env or {}))
+        if argv[0] == "cat":
+            return completed('{"jobs": [{"jobname": "a"}]}')
+        return completed("its output", self.exit_code, "its error")
+
+
+def test_fio_that_ends_with_an_error_has_no_figures_and_verified_nothing() -> None:
+    good: Any = Ran(0)
+    fio = fio_jobs.FioContainer(good)
+    assert fio.run("iops", {"RW": "randread"}) == [{"jobname": "a"}]
+    argv, settings = good.asked[0]
+    assert argv[0] == "fio" and argv[-1] == "/fio/iops.fio"
+    assert settings == {"DIR": "/tier", "RW": "randread"}
+    assert fio.verified({})
+    bad: Any = Ran(1)
+    assert not fio_jobs.FioContainer(bad).verified({})
+    with pytest.raises(GateError, match="fio could not run iops: its error") as raised:
+        fio_jobs.FioContainer(bad).run("iops", {})
+    assert raised.value.evidence == "its output"

@@ -190,7 +190,7 @@ def _node_seconds(
     times_pct = _times_at_cpu_pct(record, rates, window)
     links = network_links.by_node(record, rates, window)
     by_node: dict[str, NodeSeconds] = {}
-    for node in {*times_pct, *links}:
+    for node in dict.fromkeys([*times_pct, *links]):
         link = links.get(node, LinkUse())
         by_node[node] = NodeSeconds(times_pct.get(node), link)
     return by_node
