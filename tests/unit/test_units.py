@@ -100,6 +100,13 @@ def test_a_rate_without_its_unit_is_refused(text: object) -> None:
         units.parse_bytes_per_s(text)
 
 
+def test_a_quantity_is_below_what_64_bits_count() -> None:
+    """The next lower number that a float has is 1,024 below 2^63."""
+    assert units.parse_bytes(str(2**63 - 1024)) == 2**63 - 1024
+    with pytest.raises(ValueError, match="too large"):
+        units.parse_bytes(str(2**63))
+
+
 @given(st.integers(min_value=0, max_value=10**15))
 def test_plain_numbers_of_bytes_are_kept(number: int) -> None:
     assert units.parse_bytes(str(number)) == number

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.answers.campaign import campaign_answer
-from orchestrator.analysis.answers.record import Brief
+from orchestrator.analysis.answers.one_profile import figures_in_words
+from orchestrator.analysis.answers.record import Brief, MeasuredFigure, ProfileFigures
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -169,6 +170,25 @@ def test_one_profile_whose_transactions_fail_misses_its_slo() -> None:
     brief = brief_of(alone("throughput > 100", change=failing(20)))
     assert "premium misses failures < 1 %" in brief.what
     assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
+
+
+def test_whose_latency_one_profile_has_is_told_where_only_one_is_known() -> None:
+    rate = MeasuredFigure("nopm", "all", 8505.0, "1/min", 3)
+    average = MeasuredFigure("latency_avg_s", "new_order", 0.012, "s", 3)
+    p99 = MeasuredFigure("latency_p99_s", "new_order", 0.04, "s", 3)
+    of_new_order = ProfileFigures("ultra", rate, average, None)
+    assert figures_in_words(of_new_order) == (
+        "ultra did 8,505 NOPM; New-Order latency average 12 ms (n = 3)."
+    )
+    assert figures_in_words(replace(of_new_order, latency_avg=None)) == (
+        "ultra did 8,505 NOPM (n = 3)."
+    )
+    only_p99 = replace(of_new_order, latency_avg=None, latency_p99=p99)
+    assert figures_in_words(only_p99) == (
+        "ultra did 8,505 NOPM; New-Order latency 99th percentile 40 ms (n = 3)."
+    )
+    of_all = replace(only_p99, latency_p99=replace(p99, scope="all"))
+    assert "; latency 99th percentile 40 ms" in figures_in_words(of_all)
 
 
 def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> None:

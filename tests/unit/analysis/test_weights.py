@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.conclusions import ClusterDecision
-from orchestrator.analysis.decisions import cluster_decision
+from orchestrator.analysis.decisions import cluster_decision, remarks
 from orchestrator.analysis.decisions.candidates import (
     LATENCIES,
     NEW_ORDER,
@@ -318,6 +318,42 @@ def test_unlike_numbers_of_repetitions_are_told_by_workload() -> None:
     assert made is not None
     assert "n = 3 (repetitions 1 to 3) of insert" in made.basis
     assert "n = 4 (repetitions 1 to 4) of tpcc" in made.basis
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((2,), "n = 1"),
+        ((1, 2), "n = 2 (repetitions 1 and 2)"),
+        ((2, 3, 4), "n = 3 (repetitions 2 to 4)"),
+        ((1, 2, 4), "n = 3 (repetitions 1, 2 and 4)"),
+    ],
+)
+def test_repetitions_are_told_by_number(numbers: tuple[int, ...], words: str) -> None:
+    values = {THROUGHPUT: (1000.0,) * len(numbers)}
+    profile = build_profile(TIERS[0])
+    whole = Candidate(profile, values, "", repetitions=numbers)
+    rules = ContestRules(5.0, (THROUGHPUT,))
+    contest = make_contest("tpcc", [whole], TIERS, rules)
+    assert remarks.runs_in_words(contest) == words
+    lost = replace(whole, profile=build_profile(TIERS[1]), repetitions=(7, 9))
+    lost = replace(lost, values={THROUGHPUT: (1000.0, 1001.0)})
+    contest = make_contest("tpcc", [whole, lost], TIERS, rules)
+    assert remarks.runs_in_words(contest) == (
+        f"{words} of {TIERS[0]}, n = 2 (repetitions 7 and 9) of {TIERS[1]}"
+    )
+
+
+def test_nothing_is_named_where_no_figure_was_measured_in_all_runs() -> None:
+    contests: list[Contest] = []
+    for load in LOADS:
+        tiers = [Candidate(build_profile(tier), {}, "") for tier in TIERS[1:]]
+        tiers = [replace(tier, repetitions=(1, 2, 3)) for tier in tiers]
+        contests.append(make_contest(load, tiers, TIERS[1:], ContestRules(5.0, ())))
+    made = cluster_decision.decide_cluster(contests, dict.fromkeys(LOADS, 1.0))
+    assert made is not None and made.tier is None
+    assert set(made.standings.values()) == {"open"}
+    assert "no weighted workload compares throughput and p99 latency" in made.reason
 
 
 def _many(count: int) -> ClusterDecision:

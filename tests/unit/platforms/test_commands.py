@@ -84,7 +84,13 @@ def test_no_error_ends_the_beats_of_a_guard() -> None:
     guard.every_s = 0.001
     with guard.during(beat):
         assert enough.wait(10)
+        assert guard.are_given
     guard.require()
+    # Behind the block nobody asks for beats, and none is given.
+    assert not guard.are_given
+    given = len(beats)
+    guard.renew()
+    assert len(beats) == given
 
 
 def test_a_guard_that_is_lost_stays_lost() -> None:
