@@ -66,7 +66,7 @@ def test_the_share_of_failures_may_be_zero(
         figures.append(measured("transactions", transactions))
     run = with_figures(*figures)
     assert metric_values.failed_pct(run.record) == pct
-    expected = ()
+    expected: tuple[float, ...] = ()
     if pct is not None:
         expected = (pct,)
     assert metric_values.whole([run], ("failed_pct", "all")) == expected
