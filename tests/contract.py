@@ -48,12 +48,14 @@ class Lifecycle:
             assert container.name == sleeper.name
             # Without one in a network it may have got one.
             assert sleeper.address is None or container.address == sleeper.address
-            assert container.id and container.state() == "running"
-            assert platform.container(sleeper.name).state() == "running"
+            assert container.id and container.state().words == "running"
+            assert platform.container(sleeper.name).state().words == "running"
             assert sleeper.name in names(platform, sleeper.role)
             assert sleeper.name not in names(platform, "another-role")
             assert container.find_machine() in platform.machines()
-        assert container.state() == "gone" and sleeper.name not in names(platform, "")
+        assert container.state().words == "gone" and sleeper.name not in names(
+            platform, ""
+        )
 
     def test_machines_are_known_and_not_asked_for(self, platform: Platform) -> None:
         machines = platform.machines()
@@ -61,7 +63,7 @@ class Lifecycle:
         assert len({machine.name for machine in machines}) == len(machines)
 
     def test_a_container_that_is_not_there(self, platform: Platform) -> None:
-        assert platform.container(NOBODY).state() == "gone"
+        assert platform.container(NOBODY).state().words == "gone"
         assert platform.container(NOBODY).logs() == ""
         assert platform.container(NOBODY).find_image() == ""
         platform.container(NOBODY).remove(1)
@@ -71,14 +73,14 @@ class Lifecycle:
     ) -> None:
         with platform.running(sleeper) as container:
             container.remove(1)
-            assert container.state() == "gone"
+            assert container.state().words == "gone"
 
     def test_an_error_of_the_block_is_the_one_that_is_raised(
         self, platform: Platform, sleeper: ContainerSpec
     ) -> None:
         with pytest.raises(NodeError, match="it died"), platform.running(sleeper):
             raise NodeError("it died")
-        assert platform.container(sleeper.name).state() == "gone"
+        assert platform.container(sleeper.name).state().words == "gone"
 
     def test_each_node_has_an_address(self, platform: Platform) -> None:
         with platform.network("tierbench-net", 3) as network:
@@ -159,7 +161,7 @@ class Commands(Lifecycle):
     ) -> None:
         with platform.running(sleeper) as container:
             container.stop(10)
-            assert container.state().startswith("exited") and isinstance(
+            assert container.state().words.startswith("exited") and isinstance(
                 container.logs(), str
             )
 
@@ -173,7 +175,7 @@ class Containers(Commands):
         assert (done.exit_code, set(done.out.splitlines())) == (3, {"to out", "to err"})
         with pytest.raises(RunError, match="did not end within 1 s"):
             platform.once(sleeper, timeout_s=1)
-        assert platform.container(sleeper.name).state() == "gone"
+        assert platform.container(sleeper.name).state().words == "gone"
 
     def test_a_container_that_ends_is_an_error_of_the_run(
         self, platform: Platform, sleeper: ContainerSpec
@@ -181,11 +183,11 @@ class Containers(Commands):
         with platform.running(ends_when_told(sleeper, "echo broken", 5)) as container:
             tell(container)
             assert wait_until(
-                lambda: container.state() != "running",
+                lambda: container.state().words != "running",
                 deadline_s=60,
                 clock=SystemClock(),
             )
-            assert (container.state(), container.logs()) == (
+            assert (container.state().words, container.logs()) == (
                 "exited (exit 5)",
                 "broken\n",
             )
@@ -210,7 +212,7 @@ class Containers(Commands):
         polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"
         with platform.running(replace(sleeper, command=("-c", polite))) as container:
             container.stop(60)
-            assert container.state() == "exited (exit 0)"
+            assert container.state().words == "exited (exit 0)"
             assert container.logs() == "up\nstopped politely\n"
             assert container.logs(tail=1) == "stopped politely\n"
             with pytest.raises(NodeError):
@@ -218,7 +220,7 @@ class Containers(Commands):
         deaf = "trap '' TERM; while :; do sleep 0.1; done"
         with platform.running(replace(sleeper, command=("-c", deaf))) as container:
             container.stop(1)
-            assert container.state() == "exited (exit 137)"
+            assert container.state().words == "exited (exit 137)"
 
     def test_files_are_there_before_it_begins(
         self, platform: Platform, sleeper: ContainerSpec

@@ -12,7 +12,7 @@ from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import architectures
 from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import CertificateFile, ContainerEntry, ContainerSpec
+from orchestrator.powers import RUNNING, CertificateFile, ContainerEntry, ContainerSpec
 
 ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
 
@@ -88,7 +88,7 @@ class Engine:
         return Handle(name, self.engine, self.machines()[0])
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
-        return (ContainerEntry(f"old-{self.engine}", "", "running"),)
+        return (ContainerEntry(f"old-{self.engine}", "", RUNNING),)
 
     def machines(self) -> tuple[Any, ...]:
         return (f"machine of {self.engine}",)

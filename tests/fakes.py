@@ -22,11 +22,14 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.dry import NobodyElse
 from orchestrator.powers import (
+    GONE,
+    RUNNING,
     Completed,
     Container,
     ContainerEntry,
     ContainerLimits,
     ContainerSpec,
+    ContainerState,
     Conversation,
     How,
     Machine,
@@ -212,7 +215,7 @@ class FakeContainer:
     def remove(self, timeout_s: float) -> None:
         self.platform.remove(self.name, timeout_s)
 
-    def state(self) -> str:
+    def state(self) -> ContainerState:
         return self.platform.state(self.name)
 
     def logs(self, tail: int | None = None) -> str:
@@ -255,7 +258,7 @@ class FakePlatform:
         self.talks: list[Talk] = []
         self.put: list[tuple[str, str, str]] = []
         self.fetched: list[tuple[str, str, Path]] = []
-        self.states: dict[str, str] = {}
+        self.states: dict[str, ContainerState] = {}
         self.said: defaultdict[str, str] = defaultdict(lambda: "a log line\n")
 
     name: str = ""  # as of plans that say no platform
@@ -296,7 +299,7 @@ class FakePlatform:
     def running(self, spec: ContainerSpec) -> Iterator[FakeContainer]:
         self.asked.append(("start", spec.name))
         self.specs[spec.name] = spec
-        if self.states.get(spec.name) == "gone":
+        if self.states.get(spec.name) == GONE:
             del self.states[spec.name]
         ports = dict.fromkeys(spec.ports, 15432)
         self.up.add(spec.name)
@@ -308,13 +311,13 @@ class FakePlatform:
 
     def _gone(self, container: str) -> None:
         self.up.discard(container)
-        self.states.setdefault(container, "gone")
+        self.states.setdefault(container, GONE)
 
     def stand(self, spec: ContainerSpec) -> Container:
         self.asked.append(("stand", spec.name))
         self.specs[spec.name] = spec
         self.states.pop(spec.name, None)
-        self.stood[spec.name] = ContainerEntry(spec.name, spec.note, "running")
+        self.stood[spec.name] = ContainerEntry(spec.name, spec.note, RUNNING)
         return self.container(spec.name)
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
@@ -369,8 +372,8 @@ class FakePlatform:
         self.stood.pop(container, None)
         self._gone(container)
 
-    def state(self, container: str) -> str:
-        return self.states.get(container, "running")
+    def state(self, container: str) -> ContainerState:
+        return self.states.get(container, RUNNING)
 
     def logs(self, container: str, tail: int | None = None) -> str:
         self._log.say(f"logs of {container}")

@@ -16,13 +16,16 @@ from typing import Any, Protocol
 from orchestrator import guards
 from orchestrator.powers.commands import Completed as Completed
 from orchestrator.powers.commands import Shell as Shell
+from orchestrator.powers.containers import GONE as GONE
 from orchestrator.powers.containers import HOST_NETWORK as HOST_NETWORK
 from orchestrator.powers.containers import NETWORK_OF as NETWORK_OF
+from orchestrator.powers.containers import RUNNING as RUNNING
 from orchestrator.powers.containers import UNLIMITED as UNLIMITED
 from orchestrator.powers.containers import Container as Container
 from orchestrator.powers.containers import ContainerEntry as ContainerEntry
 from orchestrator.powers.containers import ContainerLimits as ContainerLimits
 from orchestrator.powers.containers import ContainerSpec as ContainerSpec
+from orchestrator.powers.containers import ContainerState as ContainerState
 from orchestrator.powers.containers import Conversation as Conversation
 from orchestrator.powers.containers import How as How
 from orchestrator.powers.containers import Images as Images

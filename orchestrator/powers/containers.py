@@ -67,13 +67,30 @@ class ContainerSpec:
 
 
 @dataclass(frozen=True)
+class ContainerState:
+    """How a container stands. words: for messages, "running", "exited (exit 137)", "gone", …
+
+    exit_code: with which it ended; None if it has not, or that is not known. is_lost: nothing is
+    heard of its machine any more.
+    """
+
+    words: str
+    is_running: bool = False
+    exit_code: int | None = None
+    is_lost: bool = False
+
+
+RUNNING = ContainerState("running", is_running=True)
+GONE = ContainerState("gone")
+
+
+@dataclass(frozen=True)
 class ContainerEntry:
-    """A container as a platform lists it. `note`: its spec's, "" if it does not stand; `state`:
-    "running", "exited", …"""
+    """A container as a platform lists it. `note`: its spec's, "" if it does not stand."""
 
     name: str
     note: str
-    state: str
+    state: ContainerState
 
 
 @dataclass(frozen=True)
@@ -159,8 +176,8 @@ class Container(Protocol):
     def remove(self, timeout_s: float) -> None:
         """Stops politely and removes it, if it is there. RunError if it stays."""
 
-    def state(self) -> str:
-        """Returns "running", "exited (137)", "gone", …: for messages and liveness checks."""
+    def state(self) -> ContainerState:
+        """How it stands now, also if it is gone."""
 
     def logs(self, tail: int | None = None) -> str: ...
 

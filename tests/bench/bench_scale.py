@@ -54,7 +54,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad, Disks, NodesData, Parts
-from orchestrator.powers import Completed, ContainerSpec, World
+from orchestrator.powers import Completed, ContainerSpec, ContainerState, World
 from orchestrator.report.sections import latency
 from orchestrator.run import experiment
 from orchestrator.system import store
@@ -177,7 +177,7 @@ class SimulatedPlatform(FakePlatform):
         self._takes("exec")
         return super().exec(container, argv, **options)
 
-    def state(self, container: str) -> str:
+    def state(self, container: str) -> ContainerState:
         self._takes("state")
         return super().state(container)
 

@@ -135,14 +135,16 @@ def test_it_ends_with_its_conversation_and_is_started_anew_when_killed(
     far: AgentMachine, engine: DockerPlatform
 ) -> None:
     assert far.exists("/proc/stat")
-    assert engine.container(NAME).state() == "running"
+    assert engine.container(NAME).state().words == "running"
     engine.container(NAME).exec(("sh", "-c", "kill -9 $(pidof -x agent)"), timeout_s=10)
     with pytest.raises(OSError, match="does not answer"):
         far.refresh()
     time.sleep(agent.SILENCE_S)
-    assert far.exists("/proc/stat") and engine.container(NAME).state() == "running"
+    assert (
+        far.exists("/proc/stat") and engine.container(NAME).state().words == "running"
+    )
     far.close()
-    assert engine.container(NAME).state() == "gone"
+    assert engine.container(NAME).state().words == "gone"
     assert [left for left in leftovers() if NAME in left] == []
 
 

@@ -92,7 +92,7 @@ def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
             assert "another campaign is running on this Docker engine" in text
             assert f"process {os.getpid()}" in " ".join(text.split())
         DockerPlatform(SystemClock()).sweep()
-        assert other.container(theirs.name).state() == "running"
+        assert other.container(theirs.name).state().words == "running"
     volumes = ["docker", "volume", "ls", "-q", "--filter", "name=tierbench-campaign"]
     assert (
         subprocess.run(volumes, capture_output=True, text=True, check=True).stdout == ""
@@ -109,7 +109,7 @@ def test_sweep_removes_everything_of_ours(world: World) -> None:
         )
         removed = world.platform.sweep()
         assert {"container tierbench-test", "network tierbench-left"} <= set(removed)
-        assert world.platform.container("tierbench-test").state() == "gone"
+        assert world.platform.container("tierbench-test").state().words == "gone"
 
 
 def test_an_image_and_an_engine_say_who_they_are(engine: DockerPlatform) -> None:

@@ -172,7 +172,7 @@ def test_the_page_cache_counts_against_the_memory_of_a_node(world: World) -> Non
         assert (facts["durable"], facts["durability"]["fsync"]) == (False, "off")
         DATABASE.warm(cluster, world)
         assert 64 * MIB < cached_bytes(world) <= 128 * MIB
-        assert world.platform.container(f"{NETWORK}-node-1").state() == "running"
+        assert world.platform.container(f"{NETWORK}-node-1").state().words == "running"
 
 
 def cached_bytes(world: World) -> int:

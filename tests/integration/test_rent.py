@@ -14,7 +14,7 @@ import pytest
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.campaigns import SignsOfLife
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerSpec, World
+from orchestrator.powers import ContainerSpec, ContainerState, World
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.integration.emulated_disks import SMALL, device
@@ -43,9 +43,9 @@ def deaf() -> ContainerSpec:
     )
 
 
-def ended(state: Callable[[], str]) -> bool:
+def ended(state: Callable[[], ContainerState]) -> bool:
     return wait_until(
-        lambda: state() != "running", deadline_s=WITHIN_S, clock=SystemClock()
+        lambda: not state().is_running, deadline_s=WITHIN_S, clock=SystemClock()
     )
 
 
@@ -60,7 +60,7 @@ def test_a_database_lives_while_it_is_told_and_then_ends(
         while clock.monotonic() < last_s:
             signs.sign()
             clock.sleep(0.5)
-        assert container.state() == "running"
+        assert container.state().words == "running"
         assert ended(container.state)
 
 

@@ -180,7 +180,7 @@ def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> No
         several_clients.run(GENERATOR, two.load(long, world), two.clients)
     assert world.clock.monotonic() - began_s < long.measure_s
     states = [
-        two.world.platform.container(client.container or "").state()
+        two.world.platform.container(client.container or "").state().words
         for client in two.clients
     ]
     assert all(state != "running" for state in states)

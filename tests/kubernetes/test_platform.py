@@ -154,11 +154,14 @@ def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
     )
     with platform.running(spec):
         assert wait_until(
-            lambda: platform.container("eats").state() != "running",
+            lambda: platform.container("eats").state().words != "running",
             deadline_s=60,
             clock=SystemClock(),
         )
-        assert platform.container("eats").state() == "exited (exit 137, out of memory)"
+        assert (
+            platform.container("eats").state().words
+            == "exited (exit 137, out of memory)"
+        )
 
 
 # ------------------------------------------------------------------ machines, network, volumes
@@ -307,7 +310,7 @@ def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", image, (), "client"), 60)
     assert "TIERBENCH_REGISTRY" in caught.value.advice
-    assert platform.container("missing").state() == "gone"
+    assert platform.container("missing").state().words == "gone"
 
 
 def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) -> None:

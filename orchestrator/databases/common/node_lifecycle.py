@@ -13,7 +13,13 @@ from orchestrator.model import (
     Node,
     Volume,
 )
-from orchestrator.powers import Completed, Container, ContainerSpec, World
+from orchestrator.powers import (
+    Completed,
+    Container,
+    ContainerSpec,
+    ContainerState,
+    World,
+)
 from orchestrator.system import at_once, clock
 
 _EMPTY_S = 900.0
@@ -30,14 +36,13 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     """NodeError, with its last lines, for the first container that no longer runs."""
     states = at_once.each(lambda name: world.platform.container(name).state(), names)
     for name, state in zip(names, states, strict=True):
-        if state != "running":
+        if not state.is_running:
             raise _dead(name, state, log(name, world))
 
 
-def _dead(name: str, state: str, log: str) -> NodeError:
-    if (
-        "137" in state
-    ):  # 128 and SIGKILL, which yugabyted sends its own process group too
+def _dead(name: str, state: ContainerState, log: str) -> NodeError:
+    # 128 and SIGKILL, which yugabyted sends its own process group too.
+    if state.exit_code == 137:
         advice = (
             "exit code 137 is a kill. The kernel did it for want of memory, or "
             "YugabyteDB itself after a failed start. Its last log lines say "
@@ -47,7 +52,8 @@ def _dead(name: str, state: str, log: str) -> NodeError:
         advice = (
             "its last log lines say why. If it ran out of memory, give nodes more of it"
         )
-    return NodeError(f"the database node {name} is {state}", advice, evidence=log)
+    what = f"the database node {name} is {state.words}"
+    return NodeError(what, advice, evidence=log)
 
 
 def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
@@ -85,7 +91,7 @@ def stopped(
         log = last_lines(name, world)
         if last not in log:
             raise NodeError(
-                f"{name} did not stop cleanly ({container.state()})",
+                f"{name} did not stop cleanly ({container.state().words})",
                 advice=(
                     f"its disk cannot be kept; the node had {most_s:g} s to write its "
                     "data"

@@ -81,7 +81,7 @@ def log(name: str, world: World) -> str:
     text = node_lifecycle.last_lines(name, world)
     # The logs explain another failure, which must not be hidden by one of their own.
     with contextlib.suppress(TierbenchError):
-        if world.platform.container(name).state() == "running":
+        if world.platform.container(name).state().is_running:
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
             argv = ("tail", "-q", "-n", "12", *files)
             text += world.platform.container(name).exec(argv, timeout_s=10).out
@@ -92,7 +92,7 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
     """Adds to a failure what the logs say of nodes that ended, or of all; and what that means."""
     ended: list[ContainerSpec] = []
     for plan in plans:
-        if world.platform.container(plan.name).state() != "running":
+        if not world.platform.container(plan.name).state().is_running:
             ended.append(plan)
     logs = at_once.each(lambda plan: _servers_logs(plan, world), ended or plans)
     joined = "\n".join(logs)
@@ -116,7 +116,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
     """The last lines of the servers' logs, without passwords: also of a node that has ended."""
     argv = shell.script(__package__, "servers_logs", flags.BASE_DIR)
     try:
-        if world.platform.container(plan.name).state() == "running":
+        if world.platform.container(plan.name).state().is_running:
             done = world.platform.container(plan.name).exec(argv, timeout_s=10)
         else:
             # A container that has ended runs no command; its logs are on its disk.

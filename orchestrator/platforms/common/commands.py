@@ -235,9 +235,9 @@ def raise_if_dead(watch: Sequence[Container], output: Output) -> None:
     """NodeError for the first that is not running, with its last lines and the command's."""
     for container in watch:
         state = container.state()
-        if state != "running":
+        if not state.is_running:
             raise NodeError(
-                f"{container.name} died in the middle of the run: {state}",
+                f"{container.name} died in the middle of the run: {state.words}",
                 advice="look at its log among the raw files of the run",
                 evidence=f"{container.logs(tail=20)}\n{output.tail()}",
             )

@@ -15,7 +15,15 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker import campaigns, connection, limits
-from orchestrator.powers import Completed, ContainerLimits, How, Machine
+from orchestrator.powers import (
+    GONE,
+    RUNNING,
+    Completed,
+    ContainerLimits,
+    ContainerState,
+    How,
+    Machine,
+)
 from orchestrator.system import at_once
 from orchestrator.system.redaction import remember_environment
 
@@ -230,25 +238,25 @@ class DockerContainer:
             return quota / period_us
         return None
 
-    def state(self) -> str:
+    def state(self) -> ContainerState:
         attributes = self._attributes()
         state = attributes.get("State")
         if state is None:
-            return "gone"
+            return GONE
         if state.get("Running"):
             mode = attributes.get("HostConfig", {}).get("NetworkMode")
             networks = attributes.get("NetworkSettings", {}).get("Networks")
             # Somebody took its last network from it: one without any has that named `none`.
             is_cut_off = networks == {} and mode not in ("none", "host")
             if is_cut_off:
-                return "cut off from its network"
-            return "running"
+                return ContainerState("cut off from its network")
+            return RUNNING
         reason = ""
         if state.get("OOMKilled"):
             reason = ", out of memory"
-        return (
-            f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
-        )
+        exit_code = state.get("ExitCode")
+        words = f"{state.get('Status', 'unknown')} (exit {exit_code}{reason})"
+        return ContainerState(words, exit_code=exit_code)
 
     def exit_code(self) -> int | None:
         state = self.engine.asked(

@@ -363,7 +363,10 @@ def _facts_in(info: dict[str, Any]) -> powers.MachineFacts:
 
 def _entry(container: Any) -> powers.ContainerEntry:
     note = labels_of(container).get(STANDING, "")
-    return powers.ContainerEntry(str(container.name), note, str(container.status))
+    state = powers.ContainerState(str(container.status))
+    if container.status == "running":
+        state = powers.RUNNING
+    return powers.ContainerEntry(str(container.name), note, state)
 
 
 def _joins_others(spec: powers.ContainerSpec) -> bool:

@@ -37,7 +37,7 @@ class Guest:
             return int(ended["exitCode"])
         if "running" not in trouble.main_state(pod):
             raise NodeError(
-                f"{self.name} is in a pod that does not run: {trouble.in_words(pod)}"
+                f"{self.name} is in a pod that does not run: {trouble.state_of(pod).words}"
             )
         problem = trouble.of_pod(pod, ())
         if problem and not problem.lasting_s:

@@ -22,7 +22,14 @@ from orchestrator.platforms.kubernetes.connection import (
 from orchestrator.platforms.kubernetes.guest import Guest, log_of
 from orchestrator.platforms.kubernetes.port_forward import PortForward
 from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.powers import Completed, ContainerLimits, ContainerSpec, How, Machine
+from orchestrator.powers import (
+    Completed,
+    ContainerLimits,
+    ContainerSpec,
+    ContainerState,
+    How,
+    Machine,
+)
 from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
@@ -101,8 +108,8 @@ class Pod:
 
         def raise_if_lost() -> None:
             state = self.state()
-            if state.startswith(trouble.LOST):
-                raise NodeError(f"{doing}: {self.name} is {state}")
+            if state.is_lost:
+                raise NodeError(f"{doing}: {self.name} is {state.words}")
 
         def look() -> None:
             self._space.beats.require()
@@ -169,16 +176,18 @@ class Pod:
                 return Frames(self._api.channel(f"{self.path}/exec", query), silence_s)
             except Refused as error:
                 state = self.state()
-                if state == "running":
+                if state.is_running:
                     raise
-                raise NodeError(f"{doing}: it is not running ({state})") from error
+                what = f"{doing}: it is not running ({state.words})"
+                raise NodeError(what) from error
 
     def _cut_off(
         self, doing: str, frames: Frames, output: Output
     ) -> RunError | NodeError:
         state = self.state()
-        if state != "running":
-            return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
+        if not state.is_running:
+            what = f"{doing}: {self.name} is {state.words}"
+            return NodeError(what, evidence=output.tail())
         why = f" {frames.message}".rstrip()
         return RunError(
             f"{doing}: the connection ended before the command did{why}",
@@ -217,7 +226,7 @@ class Pod:
 
     def stop(self, timeout_s: float) -> None:
         def stopped() -> bool:
-            return self.state() != "running"
+            return not self.state().is_running
 
         with cluster_errors(f"stopping {self.name}"):
             # A deadline that has passed ends a pod as its removal does, but it stays with its logs.
@@ -266,8 +275,8 @@ class Pod:
     def describe(self, spec: ContainerSpec, pod: Thing) -> None:
         """Notes what is known now, and forwards its ports. NodeError if it has ended."""
         state = self.state()
-        if state != "running":
-            what = f"{self.name} stopped as soon as it was started: {state}"
+        if not state.is_running:
+            what = f"{self.name} stopped as soon as it was started: {state.words}"
             raise NodeError(what, evidence=self.logs(tail=30))
         for port, local in spec.ports.items():
             forward = PortForward(self._api, self.path, port, local, spec.address or "")
@@ -282,21 +291,21 @@ class Pod:
     def _look(self) -> Thing | None:
         return self._space.find("container", self.name)
 
-    def state(self) -> str:
+    def state(self) -> ContainerState:
         pod = self._look()
-        lost = ""
+        lost: ContainerState | None = None
         if pod and trouble.may_be_lost(pod):
-            lost = self._space.machine_trouble(pod)
-        self._is_lost = bool(lost)
-        return lost or trouble.in_words(pod)
+            lost = self._space.lost_with_machine(pod)
+        self._is_lost = lost is not None
+        return lost or trouble.state_of(pod)
 
     def exit_code(self) -> int | None:
         state = self.state()
-        if state == "running":
+        if state.is_running:
             return None
         end = trouble.main_state(self._look() or {}).get("terminated")
         if end is None:
-            raise NodeError(f"{self.name} is {state}")
+            raise NodeError(f"{self.name} is {state.words}")
         return int(end["exitCode"])
 
     def find_image(self) -> str:

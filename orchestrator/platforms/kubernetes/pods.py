@@ -117,7 +117,8 @@ class Pods:
             if done(pod):
                 return pod
             if pod.get("status", {}).get("phase") == "Failed":
-                raise NodeError(f"{spec.name} was not started: {trouble.in_words(pod)}")
+                state = trouble.state_of(pod)
+                raise NodeError(f"{spec.name} was not started: {state.words}")
             now = self.space.clock.monotonic()
             if now >= next_look:
                 self._raise_if_hopeless(spec, pod, patience)
@@ -138,7 +139,7 @@ class Pods:
         if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
         problem = problem or trouble.Trouble(
-            trouble.in_words(pod), "look at the machine's kubelet"
+            trouble.state_of(pod).words, "look at the machine's kubelet"
         )
         lines = [f"{event.get('reason')}: {event.get('message')}" for event in events]
         raise UnavailableError(
@@ -153,7 +154,7 @@ class Pods:
             selector = f"{space.MARK},{space.ROLE}={role}"
         entries: list[ContainerEntry] = []
         for pod in self.space.listed("container", selector):
-            state = trouble.in_words(pod)
+            state = trouble.state_of(pod)
             entries.append(ContainerEntry(space.name_here(pod), "", state))
         return tuple(sorted(entries, key=attrgetter("name")))
 
@@ -168,7 +169,7 @@ class Pods:
             "container", f"{space.MARK},{space.ROLE}=disk{place}"
         )
         for pod in servers[:1]:
-            if trouble.in_words(pod) == "running":
+            if trouble.state_of(pod).is_running:
                 name = PurePosixPath(device).name
                 looks = f"{_UNMOUNTED_S * 10:g}"
                 waiting = script(__package__, "unmounted", name, looks)

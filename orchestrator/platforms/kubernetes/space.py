@@ -13,7 +13,7 @@ from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
-from orchestrator.powers import Clock
+from orchestrator.powers import Clock, ContainerState
 from orchestrator.system.clock import wait_while
 
 LABEL = "tierbench"
@@ -197,7 +197,7 @@ class Space:
         def there() -> Thing | None:
             thing = self.find(kind, name)
             may_be_lost = thing and kind == "container" and trouble.may_be_lost(thing)
-            if thing and may_be_lost and self.machine_trouble(thing):
+            if thing and may_be_lost and self.lost_with_machine(thing):
                 # Nobody will ever say that it has ended.
                 self.api.remove(self.path(kind, name), 0.0)
             return thing
@@ -218,10 +218,10 @@ class Space:
                 ),
             )
 
-    def machine_trouble(self, pod: Thing) -> str:
-        """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
+    def lost_with_machine(self, pod: Thing) -> ContainerState | None:
+        """How a pod stands of which its machine can tell nothing any more; None if it can."""
         name = str(pod["spec"]["nodeName"])
-        return trouble.of_machine(name, self.find("machine", name))
+        return trouble.lost_with(name, self.find("machine", name))
 
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""

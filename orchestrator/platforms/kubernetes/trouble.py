@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.powers import GONE, RUNNING, ContainerState
+
 MAIN = "main"  # the container of a pod that the caller asked for
 
 # Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
@@ -167,29 +169,29 @@ def status_of(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def in_words(pod: Mapping[str, Any] | None) -> str:
-    """Returns "running", "exited (exit 137, out of memory)", "gone", "waiting (…)"."""
+def state_of(pod: Mapping[str, Any] | None) -> ContainerState:
+    """How the container `main` stands: "exited (exit 137, out of memory)", "waiting (…)"."""
     if pod is None:
-        return "gone"
+        return GONE
     state = main_state(pod)
     if "running" in state:
-        return "running"
+        return RUNNING
     ended = state.get("terminated")
     if ended:
         reason = ""
         if ended.get("reason") == "OOMKilled":
             reason = ", out of memory"
-        return f"exited (exit {ended.get('exitCode')}{reason})"
+        exit_code = ended.get("exitCode")
+        words = f"exited (exit {exit_code}{reason})"
+        return ContainerState(words, exit_code=exit_code)
     status = pod.get("status", {})
     phase = status.get("phase")
     # The states of an evicted pod's containers may be forgotten.
     if phase == "Failed":
-        return f"failed ({status.get('reason')}: {status.get('message')})"
+        words = f"failed ({status.get('reason')}: {status.get('message')})"
+        return ContainerState(words)
     waiting = state.get("waiting") or {}
-    return f"waiting ({waiting.get('reason') or phase})"
-
-
-LOST = "lost"
+    return ContainerState(f"waiting ({waiting.get('reason') or phase})")
 
 
 def may_be_lost(pod: Mapping[str, Any]) -> bool:
@@ -204,14 +206,15 @@ def is_ready(thing: Mapping[str, Any]) -> bool:
     return bool(_condition(thing, "Ready").get("status") == "True")
 
 
-def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
-    """Returns what its pods are if it is not ready, beginning with LOST; "" if it is."""
+def lost_with(name: str, node: Mapping[str, Any] | None) -> ContainerState | None:
+    """How pods of that machine stand if it is not ready; None if it is."""
     if node is None:
-        return f"{LOST} (its machine {name} is gone)"
+        return ContainerState(f"lost (its machine {name} is gone)", is_lost=True)
     ready = _condition(node, "Ready")
     # A machine that was never asked says nothing yet: no trouble is seen.
     if ready.get("status", "True") == "True":
-        return ""
+        return None
     since = ready.get("lastTransitionTime")
     why = ready.get("message")
-    return f"{LOST} (its machine {name} is not ready since {since}: {why})"
+    words = f"lost (its machine {name} is not ready since {since}: {why})"
+    return ContainerState(words, is_lost=True)

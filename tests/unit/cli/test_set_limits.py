@@ -20,7 +20,7 @@ from orchestrator.cli.prepare import tiers
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import Completed, ContainerEntry, ContainerSpec
+from orchestrator.powers import RUNNING, Completed, ContainerEntry, ContainerSpec
 from orchestrator.system import campaign_writing, unfinished_runs
 from orchestrator.system.clock import SystemClock
 from tests.apps import an_app
@@ -98,7 +98,7 @@ class Running(FakePlatform):
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         names = [f"tierbench-1f2e3d-4-{role}-{disk}" for disk in self.disks]
-        return tuple(ContainerEntry(name, "", "running") for name in names)
+        return tuple(ContainerEntry(name, "", RUNNING) for name in names)
 
     def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
         return completed(json.dumps({"iops": 4000.0}))

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.databases.postgresql import checkpoints_s
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node
-from orchestrator.powers import Completed
+from orchestrator.powers import Completed, ContainerState
 from orchestrator.system import sql
 from tests.fake_postgresql import MIB, NETWORK, Bench, by_place, spec, volumes
 from tests.fakes import completed
@@ -84,7 +84,7 @@ def test_a_primary_that_lets_nobody_in_is_told_with_its_log() -> None:
     bench.engine.said["net-node-1"] = "PANIC:  disk full\n"
     with pytest.raises(RunError, match="too late"):
         bench.run()
-    bench.engine.states["net-node-1"] = "exited (exit 1)"
+    bench.engine.states["net-node-1"] = ContainerState("exited (exit 1)", exit_code=1)
     with pytest.raises(NodeError, match=r"net-node-1 is exited \(exit 1\)") as caught:
         bench.run()
     assert "PANIC:  disk full" in caught.value.evidence
@@ -139,7 +139,7 @@ def test_a_node_that_does_not_stop_cleanly_spoils_the_disks() -> None:
 
 def test_a_node_that_dies_at_start_is_told_with_its_log() -> None:
     bench = Bench(2)
-    bench.engine.states["net-node-2"] = "exited (exit 1)"
+    bench.engine.states["net-node-2"] = ContainerState("exited (exit 1)", exit_code=1)
     bench.engine.said["net-node-2"] = "FATAL:  could not map shared memory\n"
     with pytest.raises(NodeError, match=r"net-node-2 is exited \(exit 1\)") as caught:
         bench.run()
@@ -207,7 +207,9 @@ def test_a_lost_session_is_a_dead_node_where_one_died() -> None:
         bench.server.failure = RunError("server closed the connection")
         with pytest.raises(RunError, match="server closed the connection"):
             bench.database.facts(cluster, bench.world)
-        bench.engine.states["net-node-1"] = "exited (exit 137)"
+        bench.engine.states["net-node-1"] = ContainerState(
+            "exited (exit 137)", exit_code=137
+        )
         with pytest.raises(NodeError, match=r"net-node-1 is exited \(exit 137\)"):
             bench.database.facts(cluster, bench.world)
 

@@ -30,7 +30,14 @@ from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
-from orchestrator.powers import ContainerSpec, Mount, Network, World
+from orchestrator.powers import (
+    RUNNING,
+    ContainerSpec,
+    ContainerState,
+    Mount,
+    Network,
+    World,
+)
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import pages
@@ -408,6 +415,7 @@ def test_a_start_from_a_copy_may_take_as_long_as_its_log_takes_to_read(
 
 
 REFUSED = "Could not update Postgress user password. Exception: timed out"
+KILLED = ContainerState("exited (137)", exit_code=137)
 LOGGED = "postgresql-1.log:\nFATAL: it was so; ALTER ROLE yugabyte PASSWORD 'hunter2'"
 
 
@@ -416,7 +424,7 @@ def failed_start(
 ) -> NodeError:
     """What a first start says whose only node ends at once."""
     platform.images.here[IMAGE] = "its id"
-    platform.states["net-node-1"] = "exited (137)"
+    platform.states["net-node-1"] = KILLED
     asked = replace(THREE, nodes=1, replication_factor=1, settings=own)
     world, network = (
         fake_world(platform=platform, cache=folder),
@@ -431,8 +439,10 @@ def failed_start(
     return raised.value
 
 
-@pytest.mark.parametrize("state", ["exited (137)", "running"])
-def test_a_failure_shows_what_the_servers_wrote_themselves(state: str) -> None:
+@pytest.mark.parametrize("state", [KILLED, RUNNING])
+def test_a_failure_shows_what_the_servers_wrote_themselves(
+    state: ContainerState,
+) -> None:
     """In an ended container nothing can be run, so its disk is read by another one."""
     platform = FakePlatform(answer=lambda _name, _argv: LOGGED)
     platform.states["net-node-1"] = state
@@ -445,7 +455,7 @@ def test_a_failure_shows_what_the_servers_wrote_themselves(state: str) -> None:
     error = RunError("it did not start")
     nodes.explain(error, [plan], fake_world(platform=platform))
     assert "FATAL: it was so" in error.evidence and "hunter2" not in error.evidence
-    if state != "running":
+    if not state.is_running:
         reader = platform.specs["net-node-1-logs"]
         assert (
             reader.mounts == plan.mounts and not reader.ports and reader.address is None
@@ -492,13 +502,16 @@ def test_with_tls_a_first_start_is_tried_once_more_on_an_emptied_disk(
     ("state", "part"),
     [
         (
-            "exited (137)",
+            KILLED,
             "exit code 137 is a kill. The kernel did it for want of memory, or YugabyteDB",
         ),
-        ("exited (1)", "its last log lines say why"),
+        (ContainerState("exited (1)", exit_code=1), "its last log lines say why"),
+        (ContainerState("lost (node-137 is gone)"), "its last log lines say why"),
     ],
 )
-def test_a_kill_is_not_taken_for_want_of_memory(state: str, part: str) -> None:
+def test_a_kill_is_not_taken_for_want_of_memory(
+    state: ContainerState, part: str
+) -> None:
     platform = FakePlatform(Log())
     platform.states["node-1"], platform.said["node-1"] = (
         state,

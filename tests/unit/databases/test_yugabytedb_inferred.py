@@ -17,7 +17,7 @@ from orchestrator.databases.yugabytedb.flags_in_force import check_flags
 from orchestrator.databases.yugabytedb.nodes import PATIENCE_S, Unread
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
-from orchestrator.powers import World
+from orchestrator.powers import ContainerState, World
 from orchestrator.yugabyte import counters, pages, server_facts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.pages import FLAGS, listed, serving
@@ -50,7 +50,7 @@ def test_a_page_in_another_form_is_noted_once_and_doubted(page: str) -> None:
 
 def test_a_page_of_a_dead_node_is_still_an_error() -> None:
     platform = FakePlatform(Log())
-    platform.states["node-1"] = "exited (exit 1)"
+    platform.states["node-1"] = ContainerState("exited (exit 1)", exit_code=1)
     with pytest.raises(NodeError, match="exited"):
         Unread(fake_world(platform=platform)).attempt(
             "x", raising(OSError("gone")), 0, NODES

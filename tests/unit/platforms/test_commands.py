@@ -12,6 +12,7 @@ from orchestrator.errors import GuardLostError, RunError, TierbenchError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
+from orchestrator.powers import RUNNING, ContainerState
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -138,10 +139,10 @@ def test_a_look_at_others_that_takes_long_holds_up_no_line() -> None:
     class Slow:
         name = "slow"
 
-        def state(self) -> str:
+        def state(self) -> ContainerState:
             looks.set()
             came_meanwhile.append(line_came.wait(5))
-            return "running"
+            return RUNNING
 
     def said() -> Iterator[Chunk]:
         yield b"one\n", None

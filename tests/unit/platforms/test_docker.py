@@ -17,7 +17,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerEntry, ContainerSpec
+from orchestrator.powers import RUNNING, ContainerEntry, ContainerSpec
 from tests import ROOT
 from tests.fake_docker import RESET, SILENT, Engine, refusal
 
@@ -35,7 +35,7 @@ def test_one_error_ends_nothing(
     for call in ("get container node", "logs node", "stop node", "list container"):
         engine.errors[call] = [error]
     engine.errors["list volume"] = [error, error]
-    assert ours.container("node").state() == "running"
+    assert ours.container("node").state().words == "running"
     assert ours.container("node").logs() == "a line\n"
     ours.container("node").stop(3)
     assert ours.sweep() == ()
@@ -67,11 +67,11 @@ def test_a_container_that_lost_its_network_does_not_count_as_running(
     node = engine.add(
         "container", "node", {"State": {"Running": True}, "NetworkSettings": settings}
     )
-    assert ours.container("node").state() == "running"
+    assert ours.container("node").state().words == "running"
     networks.clear()  # as after `docker network disconnect`
-    assert ours.container("node").state() == "cut off from its network"
+    assert ours.container("node").state().words == "cut off from its network"
     node.attrs["HostConfig"] = {"NetworkMode": "host"}
-    assert ours.container("node").state() == "running"
+    assert ours.container("node").state().words == "running"
 
 
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
@@ -290,7 +290,7 @@ def test_what_stands_outlives_sweeps_until_it_is_removed(
     for campaign in (ours, engine.platform()):
         assert campaign.sweep() == ()
         assert campaign.find_containers() == (
-            ContainerEntry(STANDS.name, "what it is", "running"),
+            ContainerEntry(STANDS.name, "what it is", RUNNING),
         )
     ours.container(STANDS.name).remove(1)
     assert (engine.things, ours.find_containers()) == ([], ())

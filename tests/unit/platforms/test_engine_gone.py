@@ -108,7 +108,7 @@ def test_an_engine_that_takes_its_time_is_waited_for(peer: Peer) -> None:
         peer.over.set()
 
     threading.Thread(target=asked_twice, daemon=True).start()
-    assert platform.container("x").state() == "running"
+    assert platform.container("x").state().words == "running"
 
 
 def test_an_error_that_has_the_engine_s_name_by_chance_is_named(peer: Peer) -> None:

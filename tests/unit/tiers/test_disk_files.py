@@ -25,7 +25,14 @@ from orchestrator.model import Volume
 from orchestrator.parts import NodesData
 from orchestrator.planning import data_sizes
 from orchestrator.platforms import own_images
-from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
+from orchestrator.powers import (
+    Completed,
+    ContainerSpec,
+    ContainerState,
+    Machine,
+    MachineFacts,
+    World,
+)
 from orchestrator.run import datasets, resource_needs
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Limits, Tier
@@ -244,7 +251,7 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(
     far: Far, world: World
 ) -> None:
     far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
-    far.states["tierbench-disk-node-1"] = "exited (70)"
+    far.states["tierbench-disk-node-1"] = ContainerState("exited (70)", exit_code=70)
     snapshots = disk_files.snapshots(TIER, [1], "key", world)
     with (
         pytest.raises(RunError, match="could not start") as raised,

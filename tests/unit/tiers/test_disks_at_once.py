@@ -16,7 +16,7 @@ from orchestrator.errors import RunError
 from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.powers import ContainerSpec, Machine
+from orchestrator.powers import ContainerSpec, ContainerState, Machine
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from tests import ROOT
@@ -64,7 +64,7 @@ class Machines(FakePlatform):
         if self.at_once and tail is None:
             self.together.wait(20)  # for all of them
         if self.failing and name.endswith(self.failing):
-            self.states[name] = "exited (1)"
+            self.states[name] = ContainerState("exited (1)", exit_code=1)
             return ""
         return json.dumps({"device": f"/dev/loop-of-{name[-6:]}"})
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
+from orchestrator.powers import ContainerState
 from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests.fakes import FakeClock, this_machine_has
 from tests.standing import GIB, LIMITS, Place
@@ -166,7 +167,9 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(
     disk = place.up()
     Path(disk.image).write_text("rows")
     (container,) = place.engine.stood.values()
-    place.engine.stood[container.name] = replace(container, state="exited")
+    place.engine.stood[container.name] = replace(
+        container, state=ContainerState("exited")
+    )
     place.backing.write_text("/\n")  # as Linux 6.18 was seen to say it
     if not mounted:
         place.shell.run(("umount", disk.at), timeout_s=1)

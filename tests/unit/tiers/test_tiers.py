@@ -18,7 +18,13 @@ from orchestrator.facts import GateWord
 from orchestrator.model import Node, Volume
 from orchestrator.parts import TierAbilities, TierMechanism
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.powers import Completed, ContainerEntry, World
+from orchestrator.powers import (
+    RUNNING,
+    Completed,
+    ContainerEntry,
+    ContainerState,
+    World,
+)
 from orchestrator.run import busy_machines
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted, tier_mechanisms
@@ -55,10 +61,10 @@ class Answers(FakePlatform):
 
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         scope = "tierbench-1f2e3d"
-        ended = ContainerEntry(f"{scope}-4-disk-node-3", "", "exited")
+        ended = ContainerEntry(f"{scope}-4-disk-node-3", "", ContainerState("exited"))
         nodes = [f"{scope}-4-disk-node-{number}" for number in (10, 2, 1)]
         running = [
-            ContainerEntry(one, "", "running")
+            ContainerEntry(one, "", RUNNING)
             for one in (f"{scope}-g1-disk-gate", *nodes)
         ]
         return (ended, *running) if role == "disk" else ()

@@ -258,7 +258,7 @@ def _await(
         nonlocal line
         # The log before the state: a container that ends in between has still said why.
         line = _first_line(container.logs(), begin)
-        if not line and container.state() != "running":
+        if not line and not container.state().is_running:
             last = container.logs(tail=20)
             raise RunError(
                 f"the disk {container.name} could not start",

@@ -46,7 +46,7 @@ def find(world: World) -> tuple[RunningDisk, ...]:
     disks: list[RunningDisk] = []
     for server in world.platform.find_containers("disk"):
         node = _NODE_DISK.search(server.name)
-        if server.state == "running" and node:
+        if server.state.is_running and node:
             of_log = node[2] is not None
             disks.append(RunningDisk(server.name, int(node[1]), of_log))
     return tuple(sorted(disks, key=_place))

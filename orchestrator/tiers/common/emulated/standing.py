@@ -113,7 +113,7 @@ def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
     for container in platform.find_containers(disk_server.STANDING_ROLE):
         if container.note and container.name.startswith(_CONTAINER):
             disk = StandingDisk(**json.loads(container.note))
-            disks.append((disk, container.state == "running"))
+            disks.append((disk, container.state.is_running))
     return disks
 
 

@@ -26,7 +26,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import HOST, PROCESS, ours
-from orchestrator.powers import ContainerEntry
+from orchestrator.powers import RUNNING, ContainerEntry
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
@@ -73,7 +73,7 @@ def test_nodes_are_told_apart_from_clients(
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
         assert cluster.names("services") == ["nodes"]
         assert platform.find_containers("client") == (
-            ContainerEntry("runs", "", "running"),
+            ContainerEntry("runs", "", RUNNING),
         )
         assert platform.container("runs").find_machine().name == "vm-0"
     assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]

@@ -102,7 +102,7 @@ def test_only_what_cannot_have_been_made_is_made_again(
         ):
             pass
     with platform.running(spec()):
-        assert platform.container("runs").state() == "running"
+        assert platform.container("runs").state().words == "running"
     assert failed == ["POST"]
 
 
@@ -151,7 +151,7 @@ def test_a_machine_that_is_lost_while_a_command_runs(
             path for path in cluster.things if path.endswith(f"/pods/{watched}")
         )
         other = next(path for path in cluster.things if path.endswith("/pods/node"))
-        assert platform.container(watched).state() == "running"
+        assert platform.container(watched).state().words == "running"
         if watched == "runs":
             cluster.things[other]["spec"]["nodeName"] = "vm-1"
         cluster.lose("vm-0")

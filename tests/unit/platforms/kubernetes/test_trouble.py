@@ -117,7 +117,7 @@ def test_nothing_is_known_to_be_wrong() -> None:
     ],
 )
 def test_the_state_in_words(pod: dict[str, Any] | None, words: str) -> None:
-    assert trouble.in_words(pod) == words
+    assert trouble.state_of(pod).words == words
 
 
 @pytest.mark.parametrize(
