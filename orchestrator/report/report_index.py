@@ -9,19 +9,15 @@ from orchestrator.analysis import conclusions, overload, recoveries, results
 from orchestrator.analysis.answers import headline_figures, lost_runs
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.campaign import campaign_answer
-from orchestrator.analysis.answers.headline_figures import HeadlineFigures
 from orchestrator.analysis.answers.record import Answer
-from orchestrator.model import Doubt, Profile, Run, Workload
+from orchestrator.model import Doubt, Run, Workload
 from orchestrator.report import blocks, wording
 from orchestrator.report.wording import ranges, sentence, some, spanning
 
 
 @dataclass(frozen=True)
-class ReportIndex:
-    """Read by the modules that make sections."""
-
-    campaign: results.Results
-    verdict: conclusions.Verdict
+class ReportIndex(Asked):
+    """Read by the modules that make sections, which show more of it than the answer does."""
 
     @cached_property
     def answer(self) -> Answer:
@@ -29,21 +25,6 @@ class ReportIndex:
         if self.verdict.answer is not None:
             return self.verdict.answer
         return campaign_answer(self.campaign, self.verdict)
-
-    @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """The baseline first, then in the plan's order: the order of rows, legends and colours."""
-        return self.asked.profiles
-
-    @property
-    def tiers(self) -> tuple[str, ...]:
-        """Their names."""
-        return self.asked.tiers
-
-    @property
-    def contenders(self) -> tuple[str, ...]:
-        """What is compared with the baseline."""
-        return self.asked.contenders
 
     @property
     def twin(self) -> str | None:
@@ -55,62 +36,19 @@ class ReportIndex:
         """The workloads in the plan's order."""
         return self.campaign.plan.workloads
 
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """What decisions are made on: workloads, the loads of a sweep together as one."""
-        return self.asked.subjects
-
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""
         runs = self.finished(profile, workload)
         return any(overload.overloaded(run.record) for run in runs)
 
-    def opening(self, text: str) -> str:
-        """A sentence with a capital at the start, unless a tier's name stands there."""
-        return self.asked.opening(text)
-
     # -------------------------------------------------------------- values
-
-    @cached_property
-    def asked(self) -> Asked:
-        """The campaign and its verdict, as the modules that make the answer read them."""
-        return Asked(self.campaign, self.verdict)
-
-    @property
-    def _figures(self) -> HeadlineFigures:
-        return self.asked.figures
-
-    def is_tpcc_derived(self, workload: str) -> bool:
-        """Whether New-Orders were counted, or the data set is TPC-C's."""
-        return self._figures.is_tpcc_derived(workload)
-
-    def throughput_metric(self, workload: str) -> str:
-        """What counts as its throughput."""
-        return self._figures.throughput_metric(workload)
-
-    def latency_scope(self, workload: str) -> str:
-        """New-Order if the workload has it: the transaction the specification reports first."""
-        return self._figures.latency_scope(workload)
-
-    def compared_metrics(
-        self, workload: str
-    ) -> dict[str, headline_figures.ComparedFigure]:
-        """Column's title → what tiers are compared by."""
-        return self._figures.compared_metrics(workload)
-
-    def cell(
-        self, profile: str, workload: str, metric: str, scope: str = ""
-    ) -> conclusions.CellSummary | None:
-        """The value that a report shows for a metric: that of the scope, if one is given, else
-        New-Order's latency if there is one."""
-        return self._figures.cell(profile, workload, metric, scope)
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
         few transactions have none; a chart of all tiers then shows the average."""
         for tier, workload in cells:
-            average = self.cell(tier, workload, headline_figures.LATENCY_AVG)
-            p99 = self.cell(tier, workload, headline_figures.LATENCY_P99)
+            average = self.figures.cell(tier, workload, headline_figures.LATENCY_AVG)
+            p99 = self.figures.cell(tier, workload, headline_figures.LATENCY_P99)
             # One tier's average beside another's p99 would be no comparison.
             if average is not None and p99 is None:
                 return False
@@ -131,22 +69,12 @@ class ReportIndex:
     ) -> conclusions.CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
         nodes: list[conclusions.CellSummary] = []
-        for key, cell in self._figures.cells.items():
+        for key, cell in self.figures.cells.items():
             # Figures of all nodes together have the scope of all types.
             is_of_node = key[3] != headline_figures.ALL_TYPES
             if key[:3] == (profile, workload, metric) and is_of_node:
                 nodes.append(cell)
         return max(nodes, key=_mean, default=None)
-
-    def has(self, metric: str) -> bool:
-        """Whether any cell of the campaign has the metric: else nothing need be said of it."""
-        return self._figures.has_metric(metric)
-
-    def delta(
-        self, contender: str, workload: str, by: headline_figures.ComparedFigure
-    ) -> conclusions.Delta | None:
-        """A contender's change against the baseline."""
-        return self._figures.delta(contender, workload, by)
 
     # -------------------------------------------------------------- cells of tables
 
@@ -199,7 +127,7 @@ class ReportIndex:
         """Column's title → value, of metric → column's title."""
         cells: dict[str, blocks.Cell] = {}
         for metric, title in titles.items():
-            summary = self.cell(profile, workload, metric, transaction_type)
+            summary = self.figures.cell(profile, workload, metric, transaction_type)
             cells[title] = self.value_cell(profile, workload, summary, metric=metric)
         return cells
 

@@ -79,12 +79,12 @@ def _is_all_claimed(index: ReportIndex, part: PartAnswer) -> bool:
 def _ceilings(index: ReportIndex, name: str) -> str:
     """The ceilings of a disk matrix; "" for any other workload, for which its libraries are not
     loaded."""
-    workload = index.asked.workload(name)
+    workload = index.workload(name)
     if workload is None or not disk_matrix.planned(workload.options):
         return ""
     from orchestrator.analysis.answers import disk_ceilings
 
-    return disk_ceilings.in_short(index.asked, workload)
+    return disk_ceilings.in_short(index, workload)
 
 
 def _lines(
@@ -134,7 +134,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
 
 
 def _in_brief(index: ReportIndex) -> set[str]:
-    return claims_in_brief(index.asked, index.answer)
+    return claims_in_brief(index, index.answer)
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:
@@ -159,11 +159,11 @@ def _measured_once(index: ReportIndex, part: PartAnswer) -> str:
     # One run of each proves no difference, so the values themselves are all there is.
     if index.campaign.plan.repetitions != 1 or not has_runs:
         return ""
-    metric = index.throughput_metric(workload)
+    metric = index.figures.throughput_metric(workload)
     texts: list[str] = []
     last = ""
     for tier in index.tiers:
-        cell = index.cell(tier, workload, metric)
+        cell = index.figures.cell(tier, workload, metric)
         if cell is not None:
             texts.append(f"{tier} {wording.value(cell)}")
             last = f"{tier} {wording.value_with_unit(cell)}"

@@ -70,14 +70,14 @@ def section(index: ReportIndex) -> Section:
 def _parts(index: ReportIndex) -> Iterator[Part]:
     latencies = [_AVERAGE]
     # Short runs have too few transactions for a p99, and its rows would be gaps.
-    if index.has("latency_p99_s"):
+    if index.figures.has_metric("latency_p99_s"):
         latencies.append(_P99)
     yield Part("Latency (negative is better)", (_table(index, latencies),))
     yield Part("Throughput (positive is better)", (_table(index, [_THROUGHPUT]),))
-    if index.has("rebuild_s"):
+    if index.figures.has_metric("rebuild_s"):
         rebuilt = _table(index, _REBUILD)
         yield Part("A lost node (less time is better)", (rebuilt,))
-    if index.has("slow_share_pct"):
+    if index.figures.has_metric("slow_share_pct"):
         slow_disk = _table(index, _SLOW_DISK)
         which = Paragraph(caveats.slow_disks_in_words(index))
         yield Part("A slow disk", (which, slow_disk))
@@ -114,7 +114,7 @@ def _changes_row(
 
 
 def _compared_by(index: ReportIndex, figure: _Titled, workload: str) -> ComparedFigure:
-    metric = figure.metric or index.throughput_metric(workload)
+    metric = figure.metric or index.figures.throughput_metric(workload)
     return ComparedFigure(metric, figure.scope)
 
 
@@ -217,7 +217,7 @@ def _deltas_drawn(index: ReportIndex, figure: _Titled) -> Iterator[Delta]:
     for workload in index.workloads:
         by = _compared_by(index, figure, workload.name)
         for contender in index.contenders:
-            delta = index.delta(contender, workload.name, by)
+            delta = index.figures.delta(contender, workload.name, by)
             if delta is not None and not delta.overloaded:
                 yield delta
 

@@ -53,7 +53,7 @@ def _section(index: ReportIndex, workload: Workload, cells: _Cells) -> Section:
 
 def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Part]:
     """What the cells of each tier say together, then every cell."""
-    measured = measured_by_tier(index.asked, workload)
+    measured = measured_by_tier(index, workload)
     begun = _begun_by_tier(index, workload.name, cells, measured)
     if not measured and not begun:
         yield Part("", (Paragraph("No run of this workload left figures."),))

@@ -21,7 +21,7 @@ def picture(index: ReportIndex, workload: Workload) -> Chart | None:
     rows: list[dict[str, Any]] = []
     labels: list[str] = []
     # Disks with a part of their cells are left out, as their highest may be yet to come.
-    by_tier = disk_ceilings.measured_by_tier(index.asked, workload)
+    by_tier = disk_ceilings.measured_by_tier(index, workload)
     for tier, measured in by_tier.items():
         ceiling = matrix_laws.ceilings(measured, "iops")["all"]
         row = _row(index.campaign.plan.profile(tier), ceiling)

@@ -39,7 +39,7 @@ def charts_of(index: ReportIndex, varied: VariedWorkload) -> tuple[Chart, ...]:
 
 
 def _rate(index: ReportIndex, varied: VariedWorkload) -> Measure:
-    metric = index.throughput_metric(varied.workloads[0])
+    metric = index.figures.throughput_metric(varied.workloads[0])
     # The loads of a sweep are of all transactions, not of New-Orders.
     if metric == "nopm" and varied in index.verdict.sweeps:
         return drawn_rate("throughput_per_s")
@@ -77,7 +77,7 @@ def _points(
     measured."""
     for tier in index.tiers:
         for number, workload in zip(varied.numbers, varied.workloads, strict=True):
-            cell = index.cell(tier, workload, measure.metric)
+            cell = index.figures.cell(tier, workload, measure.metric)
             is_left_out = _is_latency(measure) and index.overloaded(tier, workload)
             if cell is not None and not is_left_out:
                 yield _point(tier, number, cell, measure.factor)
@@ -124,7 +124,7 @@ def _chart(
 
 
 def _whose(index: ReportIndex, varied: VariedWorkload, measure: Measure) -> str:
-    is_of_new_order = index.latency_scope(varied.workloads[0]) != "all"
+    is_of_new_order = index.figures.latency_scope(varied.workloads[0]) != "all"
     if is_of_new_order and _is_latency(measure):
         return f"New-Order, {varied.workload}"
     return varied.workload

@@ -31,7 +31,7 @@ from orchestrator.report.sections.factor_charts import charts_of
 
 def answers(index: ReportIndex, without: Container[str] = ()) -> Iterator[ShownAnswer]:
     """What was found of each workload that was varied, without these claims."""
-    for finding in findings(index.asked):
+    for finding in findings(index):
         if finding.claim in without:
             continue
         text = wording.closed(finding.claim)
@@ -64,7 +64,7 @@ def _parts(index: ReportIndex, varied: VariedWorkload) -> Iterator[Part]:
 def _conclusions(index: ReportIndex, varied: VariedWorkload) -> Iterator[Block]:
     lines: list[Paragraph] = []
     # First how far each tier is enough: that is what was asked.
-    for text in (*varied.horizons, *sentences(varied, index.asked)):
+    for text in (*varied.horizons, *sentences(varied, index)):
         lines.append(Paragraph(index.opening(text)))
     yield Items(tuple(lines))
     is_sweep = varied in index.verdict.sweeps
@@ -152,12 +152,12 @@ def _titles(index: ReportIndex, varied: VariedWorkload) -> dict[str, str]:
     if varied.factor == RATE_OPTION:
         titles["offered_per_s"] = "Offered"
         titles["served_per_s"] = "Served"
-    rate = index.throughput_metric(first)
+    rate = index.figures.throughput_metric(first)
     titles[rate] = _TITLES_OF_RATES[rate]
     # New-Orders are a part of all transactions, in which loads are given.
     if rate == "nopm":
         titles["throughput_per_s"] = _TITLES_OF_RATES["throughput_per_s"]
-    if index.latency_scope(first) == "all":
+    if index.figures.latency_scope(first) == "all":
         titles["latency_avg_s"] = "Average latency"
     else:
         titles["latency_avg_s"] = "New-Order average latency"
@@ -174,7 +174,7 @@ def _changes(
     shown.
     """
     # The loads of a factor are of one workload, so the first stands for all.
-    scopes = ("all", index.latency_scope(varied.workloads[0]))
+    scopes = ("all", index.figures.latency_scope(varied.workloads[0]))
     changes: dict[tuple[str, str], Delta] = {}
     for step in tier.steps:
         if step.scope in scopes:
@@ -211,7 +211,7 @@ def _share_of_each_node(
     rate = tier.per_node.get(workload)
     if not first or not rate:
         return Cell("")
-    unit = metrics.METRICS[index.throughput_metric(first_workload)].unit
+    unit = metrics.METRICS[index.figures.throughput_metric(first_workload)].unit
     # A rate's unit stands in the title of its column.
     if unit.startswith("1/"):
         unit = ""

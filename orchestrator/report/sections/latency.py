@@ -73,7 +73,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     """A chart of all transactions, and before it one of New-Orders where they are counted apart."""
     titles = {"all": "transactions"}
-    if index.latency_scope(workload) == NEW_ORDER:
+    if index.figures.latency_scope(workload) == NEW_ORDER:
         # Delivery is 4 % of the mix and ten times slower, so it would draw the whole tail.
         titles = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
     by_tier: dict[str, dict[str, Distribution]] = {}

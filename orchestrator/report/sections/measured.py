@@ -117,7 +117,7 @@ def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
         if not _is_shown(index, workload, metric):
             continue
         # The latency shown is that of New-Orders alone if these are counted apart.
-        is_of_new_order = index.latency_scope(workload) != "all"
+        is_of_new_order = index.figures.latency_scope(workload) != "all"
         if metric == "latency_avg_s" and is_of_new_order:
             title = "New-Order average latency"
         yield _Column(title, metric)
@@ -127,14 +127,14 @@ def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
 def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
     # The data set decides too, so that the column stays where all runs are lost.
     if metric == "nopm":
-        return index.is_tpcc_derived(workload)
+        return index.figures.is_tpcc_derived(workload)
     # The figure of a single node is the payload, which has its column.
     if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
         return False
     # An empty column of these says that runs are lost, and not that nobody asked.
     if metric in _ALWAYS:
         return True
-    cells = [index.cell(tier, workload, metric) for tier in index.tiers]
+    cells = [index.figures.cell(tier, workload, metric) for tier in index.tiers]
     return any(cell is not None for cell in cells)
 
 
@@ -171,7 +171,7 @@ def _summary(
 ) -> CellSummary | None:
     if column.of_busiest:
         return index.busiest(tier, workload, column.metric)
-    return index.cell(tier, workload, column.metric)
+    return index.figures.cell(tier, workload, column.metric)
 
 
 # ------------------------------------------------------------------ types of transactions

@@ -47,7 +47,7 @@ def section(index: ReportIndex) -> Section:
 def _parts(index: ReportIndex) -> Iterator[Part]:
     plan = index.campaign.plan
     yield Part("Method", (Paragraph(_measured(plan)),))
-    if any(index.is_tpcc_derived(workload.name) for workload in plan.workloads):
+    if any(index.figures.is_tpcc_derived(workload.name) for workload in plan.workloads):
         yield Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),))
     yield Part("To repeat it", tuple(_again(index.campaign)))
     counted_again = Paragraph(_counted_again(index.campaign))

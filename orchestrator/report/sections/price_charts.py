@@ -81,7 +81,7 @@ def _price_charts(
 ) -> Iterator[Chart]:
     """Throughput, and latency: each if two tiers or more have it."""
     workload = decision.workload
-    rate = _Drawn(drawn_rate(index.throughput_metric(workload)))
+    rate = _Drawn(drawn_rate(index.figures.throughput_metric(workload)))
     latency = _drawn_latency(index, workload, offers)
     for drawn in (rate, latency):
         rows = _price_rows(index, workload, offers, drawn)
@@ -102,7 +102,7 @@ def _drawn_latency(
         if metrics.METRICS[clause.metric].unit == "s":
             return _Drawn(_measure_of(clause), clause.scope)
     have_p99 = index.has_p99((offer.tier, workload) for offer in offers)
-    is_of_new_order = index.latency_scope(workload) == NEW_ORDER
+    is_of_new_order = index.figures.latency_scope(workload) == NEW_ORDER
     return _Drawn(_usual_latency(have_p99, is_of_new_order))
 
 
@@ -127,7 +127,9 @@ def _price_rows(
     measure = drawn.measure
     rows: list[dict[str, Any]] = []
     for offer in offers:
-        cell = index.cell(offer.tier, workload, measure.metric, drawn.transaction_type)
+        cell = index.figures.cell(
+            offer.tier, workload, measure.metric, drawn.transaction_type
+        )
         if cell is not None:
             rows.append(_price_row(offer, cell, measure.factor))
     return rows

@@ -12,7 +12,7 @@ def nodes_in_words(index: ReportIndex, decision: Decision) -> str:
     bought: set[int] = set()
     measured: set[int | None] = set()
     for offer in decision.offers:
-        cluster = profile_of_decision(index.asked, offer.tier, decision).cluster
+        cluster = profile_of_decision(index, offer.tier, decision).cluster
         bought.add(cluster.nodes_to_buy)
         # None: all nodes that are bought were measured.
         measured.add(measured_nodes(cluster))

@@ -179,14 +179,14 @@ def _counted(
     `slowest`: the title for which the worst node is named.
     """
     # A section of nothing but gaps would say nothing.
-    if not any(index.has(metric) for metric in titles):
+    if not any(index.figures.has_metric(metric) for metric in titles):
         return []
 
     def row(tier: str, workload: str) -> Row:
         cells = index.metric_cells(tier, workload, titles)
         # The mean of all nodes hides one whose syncs are slow.
         node = index.busiest(tier, workload, slowest)
-        if node is not None and index.cell(tier, workload, slowest) is not None:
+        if node is not None and index.figures.cell(tier, workload, slowest) is not None:
             where = f"{node.scope} {wording.value(node)}"
             title = titles[slowest]
             cells[title] = replace(cells[title], detail=where)

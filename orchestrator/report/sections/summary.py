@@ -142,7 +142,9 @@ def _remarks(index: ReportIndex) -> Iterator[str]:
             f"{index.twin} is {index.verdict.baseline} under a second name. Its changes are the "
             "noise floor: the difference between two equal tiers. It takes part in no decision."
         )
-    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
+    if any(
+        index.figures.is_tpcc_derived(workload.name) for workload in index.workloads
+    ):
         yield (
             "The TPC-C-derived workload counts New-Orders per minute (NOPM), and its latency is "
             "that of New-Order."
@@ -181,7 +183,7 @@ def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     label = _runs_of_baseline(index, summaries.values())
     notes = index.notes(workload, name)
     row = {"Tier": Cell(name, label, tier=name, notes=notes)}
-    metrics = index.compared_metrics(workload)
+    metrics = index.figures.compared_metrics(workload)
     for column, summary in summaries.items():
         if summary is None:
             row[column] = _lacking(index, name, workload, metrics[column])
@@ -199,8 +201,8 @@ def _baseline_summaries(
     """Column's title → what the baseline reached."""
     summaries: dict[str, CellSummary | None] = {}
     baseline = index.verdict.baseline
-    for column, by in index.compared_metrics(workload).items():
-        summaries[column] = index.cell(baseline, workload, by.metric, by.scope)
+    for column, by in index.figures.compared_metrics(workload).items():
+        summaries[column] = index.figures.cell(baseline, workload, by.metric, by.scope)
     return summaries
 
 
@@ -220,7 +222,7 @@ def _runs_of_baseline(
 def _contender_row(
     index: ReportIndex, contender: str, workload: str
 ) -> dict[str, Cell]:
-    metrics = index.compared_metrics(workload)
+    metrics = index.figures.compared_metrics(workload)
     detail = f"n = {_runs_of_contender(index, contender, workload)}"
     if contender == index.twin:
         detail = f"noise floor, {detail}"
@@ -231,8 +233,8 @@ def _contender_row(
 
 
 def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str:
-    compared = index.compared_metrics(workload).values()
-    deltas = [index.delta(contender, workload, by) for by in compared]
+    compared = index.figures.compared_metrics(workload).values()
+    deltas = [index.figures.delta(contender, workload, by) for by in compared]
     # Only repetitions that both sides finished are compared, which may be fewer than were run.
     runs = _runs_compared(deltas)
     if runs:
@@ -253,7 +255,7 @@ def change_cell(
     index: ReportIndex, contender: str, workload: str, by: ComparedFigure
 ) -> Cell:
     """A change with its interval, verdict word and the doubts about either side."""
-    delta = index.delta(contender, workload, by)
+    delta = index.figures.delta(contender, workload, by)
     if delta is None:
         return _no_change(index, contender, workload, by)
     text = units.format_change(delta.change_pct)
@@ -271,10 +273,10 @@ def _no_change(
 ) -> Cell:
     """Why there is none: a value on one side, or on both, is missing."""
     # The contender's own gap goes first: its row is where a reader looks for it.
-    if index.cell(contender, workload, by.metric, by.scope) is None:
+    if index.figures.cell(contender, workload, by.metric, by.scope) is None:
         return _lacking(index, contender, workload, by)
     baseline = index.verdict.baseline
-    if index.cell(baseline, workload, by.metric, by.scope) is None:
+    if index.figures.cell(baseline, workload, by.metric, by.scope) is None:
         lacking = _lacking(index, baseline, workload, by)
         return Cell(f"{baseline}: {lacking.text}", lacking.detail, missing=True)
     return Cell("no change", missing=True)
@@ -282,7 +284,7 @@ def _no_change(
 
 def _lacking(index: ReportIndex, tier: str, workload: str, by: ComparedFigure) -> Cell:
     """Why a tier has no value of a metric: its runs are lost, or were too short for a p99."""
-    average = index.cell(tier, workload, LATENCY_AVG)
+    average = index.figures.cell(tier, workload, LATENCY_AVG)
     # There were transactions, but fewer than the 1,000 that a p99 takes.
     if by == ComparedFigure(LATENCY_P99) and average is not None:
         return Cell("no p99", "too few transactions", missing=True)

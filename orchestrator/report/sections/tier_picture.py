@@ -38,7 +38,7 @@ _LATENCIES = {
 def picture(index: ReportIndex, workload: str) -> Chart | None:
     """Every tier a dot with its 95 % interval. None for a sweep, whose figures are those of several
     loads, and where fewer than two tiers have the figure and no SLO stands beside it."""
-    load = index.asked.workload(workload)
+    load = index.workload(workload)
     if load is not None and index.answer.kind == "disks alone":
         # The code that reads a matrix takes long to load.
         from orchestrator.report.sections import disk_picture
@@ -95,7 +95,7 @@ def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     by = decision.decided_by
     if by is not None and compared_by(by) in _LATENCIES:
         return _LATENCIES[compared_by(by)]
-    return drawn_rate(index.throughput_metric(load.name))
+    return drawn_rate(index.figures.throughput_metric(load.name))
 
 
 def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
@@ -106,7 +106,7 @@ def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
         return measure.unit
     title = measure.title
     is_of_all = by == LATENCY_SLOW_DISK
-    if index.latency_scope(load.name) == NEW_ORDER and not is_of_all:
+    if index.figures.latency_scope(load.name) == NEW_ORDER and not is_of_all:
         title = f"New-Order {title}"
     return f"{title}, {measure.unit}"
 
@@ -117,7 +117,7 @@ def _rows(
     """The rows of the chart from cheap to dear, as the decision offers the tiers."""
     # A tier without figures has no dot, because zero would be read as measured.
     for offer in decision.offers:
-        cell = index.cell(offer.tier, load.name, measure.metric, measure.scope)
+        cell = index.figures.cell(offer.tier, load.name, measure.metric, measure.scope)
         if cell is not None:
             yield _row(offer, cell, measure)
 

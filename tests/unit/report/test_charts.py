@@ -442,7 +442,7 @@ def test_price_against_throughput_and_tail() -> None:
         "premium-v2": 255.0,
         "ultra": 780.0,
     }
-    cell = index.cell("ultra", "point-select", "throughput_per_s")
+    cell = index.figures.cell("ultra", "point-select", "throughput_per_s")
     assert cell and cell.ci_low and cell.ci_high
     assert [rows["ultra"][key] for key in ("value", "low", "high")] == pytest.approx(
         [cell.mean, cell.ci_low, cell.ci_high], rel=1e-5
@@ -470,9 +470,9 @@ def test_latency_is_held_against_price_in_milliseconds(
     campaign = build_campaign(workloads=[workload], frames=False, change=change)
     index = judged_index(campaign)
     (block,) = price_charts.price_charts(index, index.verdict.decisions[0])
-    scope = index.latency_scope(workload)
+    scope = index.figures.latency_scope(workload)
     for row in _rows(block.rows[-1], "offers"):
-        cell = index.cell(row["tier"], workload, metric, scope)
+        cell = index.figures.cell(row["tier"], workload, metric, scope)
         assert cell is not None
         assert row["value"] == pytest.approx(1000 * cell.mean, rel=1e-3)
 

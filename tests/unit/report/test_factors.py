@@ -347,7 +347,7 @@ def test_a_chart_of_latency_is_in_milliseconds_between_its_ends() -> None:
     assert len(drawn) == 8
     for tier in index.tiers:
         for load, workload in zip(swept.numbers, swept.workloads, strict=True):
-            cell = index.cell(tier, workload, P99.metric)
+            cell = index.figures.cell(tier, workload, P99.metric)
             assert cell is not None
             point = drawn[tier, load]
             assert point["value"] == pytest.approx(1000 * cell.mean, rel=1e-4)
