@@ -4,7 +4,7 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -308,13 +308,16 @@ class Plan:
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
 
 
+Role = Literal["database", "coordinator", "client", "disk", "host"]
+
+
 @dataclass(frozen=True)
 class Node:
     """One container (or machine) that is watched."""
 
     name: str
     # A "coordinator" holds none of the data.
-    role: Literal["database", "coordinator", "client", "disk", "host"]
+    role: Role
     container: str | None = None
     process_id: int | None = None
     # The device's name in /proc/diskstats, if it has one.
@@ -335,6 +338,14 @@ class Node:
     @property
     def container_name(self) -> str:
         return self.container or self.name
+
+
+def nodes_of_role(nodes: Iterable[Node], role: Role) -> list[Node]:
+    in_role: list[Node] = []
+    for node in nodes:
+        if node.role == role:
+            in_role.append(node)
+    return in_role
 
 
 @dataclass(frozen=True)

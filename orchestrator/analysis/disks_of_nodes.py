@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from orchestrator import counter_sources, units
-from orchestrator.model import Node
+from orchestrator.model import Node, nodes_of_role
 
 
 class PlacedDisk(NamedTuple):
@@ -20,13 +20,11 @@ class PlacedDisk(NamedTuple):
     node: str = ""
 
 
-def database_nodes(nodes: Iterable[Node]) -> list[Node]:
-    return [node for node in nodes if node.role == "database"]
-
-
 def by_disk(nodes: Iterable[Node]) -> dict[PlacedDisk, list[Node]]:
     """The database nodes by disk; a node whose device is not known has one of its own."""
-    return units.gathered((_disk(node), node) for node in database_nodes(nodes))
+    return units.gathered(
+        (_disk(node), node) for node in nodes_of_role(nodes, "database")
+    )
 
 
 def _disk(node: Node) -> PlacedDisk:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import (
     Collection,
+    Iterable,
     Mapping,
     Sequence,
 )
+from statistics import fmean
 
 from orchestrator import metrics, model
 from orchestrator.analysis.results import RunData
@@ -32,6 +34,18 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
                 return measurement.value
             return None
     return None
+
+
+def mean_of(runs: Iterable[RunData], metric: str) -> float | None:
+    """The mean of the runs that have the figure; None if none has it, for that is no zero."""
+    figures: list[float] = []
+    for run in runs:
+        value = value_of(run.record, metric)
+        if value is not None:
+            figures.append(value)
+    if not figures:
+        return None
+    return fmean(figures)
 
 
 def rate_of(runs: Sequence[RunData]) -> str:

@@ -6,7 +6,6 @@ overloaded at that rate, which is a verdict of its own: its latency is compared 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal, Self
 
 from orchestrator import metrics
@@ -231,8 +230,8 @@ def between(
 
 def _words(tier: str, runs: Sequence[results.RunData]) -> str:
     text = f"{tier} {_STATES[state(runs)]}"
-    served_per_s = _mean(runs, "served_per_s")
-    offered_per_s = _mean(runs, "offered_per_s")
+    served_per_s = metric_values.mean_of(runs, "served_per_s")
+    offered_per_s = metric_values.mean_of(runs, "offered_per_s")
     if served_per_s and offered_per_s:
         offered = metrics.value_in_words("offered_per_s", offered_per_s)
         return f"{text} ({format_number(served_per_s)} of {offered})"
@@ -244,12 +243,3 @@ _STATES: Mapping[State, str] = {
     "overloaded": "is overloaded",
     "at times": "did not serve the rate in every run",
 }
-
-
-def _mean(runs: Sequence[results.RunData], metric: str) -> float | None:
-    """The mean of the runs that have the figure; None if none has it."""
-    values = [metric_values.value_of(run.record, metric) for run in runs]
-    rates = [value for value in values if value is not None]
-    if rates:
-        return fmean(rates)
-    return None

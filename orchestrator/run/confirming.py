@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
 from orchestrator.facts import TriedLimit
-from orchestrator.model import Node, Workload
+from orchestrator.model import Node, Workload, nodes_of_role
 from orchestrator.parts import ClientLoad, Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window_followers
@@ -136,7 +136,7 @@ class _LimitedCpus(NamedTuple):
 
 
 def _cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
-    databases = [node for node in nodes if node.role == "database"]
+    databases = nodes_of_role(nodes, "database")
     limited: list[_LimitedCpus] = []
     for node, container in _live(databases, world):
         # A node without a limit of processors has none that could be changed.

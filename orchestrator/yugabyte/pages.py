@@ -32,6 +32,19 @@ def urls(nodes: Iterable[Node], server: str) -> dict[str, str]:
     return by_node
 
 
+def urls_at(
+    place: int, masters: Sequence[str], tservers: Sequence[str], ysql: Sequence[str]
+) -> dict[str, str]:
+    """The `sources` of a node at that place of these lists, from 0, as far as they reach."""
+    url_lists = {MASTER: masters, TSERVER: tservers, YSQL: ysql}
+    by_name: dict[str, str] = {}
+    for name, urls in url_lists.items():
+        # There may be fewer masters than nodes.
+        if place < len(urls):
+            by_name[name] = urls[place]
+    return by_name
+
+
 def ask_leader(masters: Sequence[str], path: str) -> Any:
     """The first JSON answer."""
     failures = []

@@ -12,14 +12,13 @@ from orchestrator import units
 from orchestrator.analysis import provider_names
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Bottleneck
-from orchestrator.analysis.disks_of_nodes import database_nodes
 from orchestrator.analysis.given_commands import results_words
 from orchestrator.analysis.provider_names import Cloud
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
 from orchestrator.design import node_disks
 from orchestrator.facts import BottleneckCause, DoubtKind
-from orchestrator.model import Record
+from orchestrator.model import Record, nodes_of_role
 from orchestrator.texts import prose
 
 _NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")
@@ -152,7 +151,7 @@ def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
     tier = record.profile.tier
     has_logs = node_disks.has_logs(tier)
     is_alone = len(asked.campaign.plan.profiles) == 1 and not has_logs
-    for node in database_nodes(record.nodes):
+    for node in nodes_of_role(record.nodes, "database"):
         if not is_alone and not provider_names.of_disks(record, node.name):
             yield from [f"{profile}/{node.name}=DISK"] * tier.count
         if has_logs and not provider_names.of_disks(record, node.name, of_log=True):

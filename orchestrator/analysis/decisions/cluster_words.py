@@ -121,9 +121,7 @@ def basis(contests: Sequence[Contest]) -> str:
     runs = gathered(
         (remarks.runs_in_words(contest), contest.workload) for contest in contests
     )
-    texts = list(runs)
-    if len(runs) > 1:
-        texts = [f"{text} of {listed(workloads)}" for text, workloads in runs.items()]
+    texts = remarks.with_whose(runs)
     level = format_quantity(100 * confidence(contests, 1 - ONE_SIDED), "%")
     return f"that a tier is enough for all holds at {level}; {'; '.join(texts)}"
 

@@ -1,6 +1,6 @@
 """What is said beside an answer: what a reader must know of it besides the reason. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
@@ -279,15 +279,20 @@ def basis(contest: Contest) -> str:
     return f"each bound in brackets holds at {level}; {runs_in_words(contest)}"
 
 
+def with_whose(owners: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each text with those of whom it is said; alone if it is said of all."""
+    if len(owners) == 1:
+        return list(owners)
+    return [f"{text} of {listed(names)}" for text, names in owners.items()]
+
+
 def runs_in_words(contest: Contest) -> str:
     """`n = 3 (repetitions 1 to 3), windows of 60 s`."""
     tiers: dict[str, list[str]] = {}
     for tier in contest.candidates:
         tiers.setdefault(_repetitions(tier), []).append(tier.name)
-    runs = list(tiers)
-    # A tier that has lost a run has other repetitions than the rest, so tiers are named.
-    if len(tiers) > 1:
-        runs = [f"{text} of {listed(names)}" for text, names in tiers.items()]
+    # A tier that has lost a run has other repetitions than the rest.
+    runs = with_whose(tiers)
     windows = ""
     if contest.runs.window_s:
         windows = f", windows of {format_seconds(contest.runs.window_s)}"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 from typing import NamedTuple, Self
 
 from orchestrator import facts, model
@@ -95,11 +94,9 @@ class Values:
         """Place of each value with runs that have the metric → the mean of these."""
         means: dict[int, float] = {}
         for place, runs in enumerate(self.runs(tier)):
-            values = [metric_values.value_of(run.record, metric) for run in runs]
-            figures = [value for value in values if value is not None]
-            # A value without figures has no place here: its absence is no zero.
-            if figures:
-                means[place] = fmean(figures)
+            mean = metric_values.mean_of(runs, metric)
+            if mean is not None:
+                means[place] = mean
         return means
 
     @property

@@ -10,7 +10,7 @@ from orchestrator.analysis.telemetry.causes import outside_causes
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.model import Doubt
+from orchestrator.model import Doubt, nodes_of_role
 from orchestrator.units import format_seconds
 
 # Change of a client's clock against ours, beyond what the readings leave open. Transactions of
@@ -29,7 +29,7 @@ def client_busy(run: RunData, values: Totals) -> Doubts:
 
 def _use_of_each_client(run: RunData) -> str:
     """` (client-1 81 %, client-2 40 %)`, each of what it may use, if there are several."""
-    clients = [node for node in run.record.nodes if node.role == "client"]
+    clients = nodes_of_role(run.record.nodes, "client")
     if len(clients) < 2:
         return ""
     shares = ", ".join(_shares(run, [client.name for client in clients]))

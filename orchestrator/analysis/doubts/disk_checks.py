@@ -16,7 +16,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import emulation_overhead
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
-from orchestrator.model import Doubt, Node, Record
+from orchestrator.model import Doubt, Node, Record, nodes_of_role
 from orchestrator.texts import prose
 from orchestrator.units import format_change
 
@@ -129,7 +129,7 @@ def _with_wal_and_more(run: RunData) -> Iterator[_SharedDisk]:
 
 def _wal_uses(run: RunData) -> Mapping[PlacedDisk, list[str]]:
     """Disks that hold WAL, with all that is on them."""
-    nodes = [node for node in run.record.nodes if node.role == "database"]
+    nodes = nodes_of_role(run.record.nodes, "database")
     with_wal = [node for node in nodes if node.wal_device]
     wal_disks = {_disk(node, node.wal_device) for node in with_wal}
     uses: dict[PlacedDisk, list[str]] = {disk: [] for disk in sorted(wal_disks)}

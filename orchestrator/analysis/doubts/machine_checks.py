@@ -10,7 +10,7 @@ from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import outside_causes
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.model import Doubt
+from orchestrator.model import Doubt, nodes_of_role
 from orchestrator.texts.prose import listed
 from orchestrator.units import format_seconds
 
@@ -23,7 +23,7 @@ LOST_S = 2.5
 def machine(run: RunData, values: Totals) -> Doubts:
     busy_pct = values.host_cpu_pct or 0.0
     if busy_pct >= outside_causes.HOST_PCT:
-        hosts = [node for node in run.record.nodes if node.role == "host"]
+        hosts = nodes_of_role(run.record.nodes, "host")
         is_existing = results.is_existing(run.record)
         yield _host_saturated(busy_pct, len(hosts) > 1, is_existing)
     other_pct = values.other_cpu_pct or 0.0

@@ -7,11 +7,10 @@ from typing import NamedTuple, Self
 import pandas as pd
 
 from orchestrator.analysis import provider_names
-from orchestrator.analysis.disks_of_nodes import database_nodes
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.design import node_disks
 from orchestrator.errors import UsageError
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, nodes_of_role
 from orchestrator.texts import prose
 
 
@@ -60,7 +59,7 @@ class CampaignDisk(NamedTuple):
 def places_of(record: Record) -> Iterator[CampaignDisk]:
     """The disks of each database node of a run."""
     has_logs = node_disks.has_logs(record.profile.tier)
-    for node in database_nodes(record.nodes):
+    for node in nodes_of_role(record.nodes, "database"):
         yield CampaignDisk(record.run.profile, node.name)
         if has_logs:
             yield CampaignDisk(record.run.profile, node.name, of_log=True)

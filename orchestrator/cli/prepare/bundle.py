@@ -165,10 +165,12 @@ def _cluster(declared: declaration.Existing) -> Cluster:
     Masters beyond the hosts are nodes too.
     """
     count = max(len(declared.servers), len(declared.masters))
-    sources = support.sources(declared.masters, declared.tservers, declared.ysql, count)
     nodes: list[Node] = []
-    for number, urls in enumerate(sources, start=1):
-        nodes.append(Node(f"node-{number}", "database", sources=urls))
+    for place in range(count):
+        urls = support.urls_at(
+            place, declared.masters, declared.tservers, declared.ysql
+        )
+        nodes.append(Node(f"node-{place + 1}", "database", sources=urls))
     return Cluster("yugabytedb", "", tuple(nodes), tuple(_endpoints(declared)), "")
 
 

@@ -86,17 +86,9 @@ def _node(declared: Existing, place: int, host: Host) -> Node:
 
 def _sources(declared: Existing, place: int, host: Host) -> dict[str, str]:
     """What serves the host's counters: name → URL; and the device of its data."""
-    url_lists = {
-        pages.TSERVER: declared.tservers,
-        pages.YSQL: declared.ysql,
-        NODE_EXPORTER: declared.node_exporters,
-        pages.MASTER: declared.masters,
-    }
-    by_name: dict[str, str] = {}
-    for name, urls in url_lists.items():
-        # There may be fewer masters than hosts.
-        if place < len(urls):
-            by_name[name] = urls[place]
+    by_name = pages.urls_at(place, declared.masters, declared.tservers, declared.ysql)
+    if place < len(declared.node_exporters):
+        by_name[NODE_EXPORTER] = declared.node_exporters[place]
     if host.disks.data:
         by_name[DISK_DEVICE] = " ".join(host.disks.data)
     if host.pressure:

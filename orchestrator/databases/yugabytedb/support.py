@@ -2,7 +2,7 @@
 `tierbench doctor --bundle`."""
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import checklist
@@ -27,6 +27,7 @@ __all__ = ["BundleEntry", "ServerAnswer"]
 listing = bundle.listing
 text = bundle.text
 release_of = bundle.release_of
+urls_at = pages.urls_at
 
 
 def ask(
@@ -34,21 +35,6 @@ def ask(
 ) -> Iterable[ServerAnswer]:
     """Every page and query of the bundle, one after the other."""
     return answers.ask(nodes, connect, addresses)
-
-
-def sources(
-    masters: Sequence[str], tservers: Sequence[str], ysql: Sequence[str], count: int
-) -> list[Mapping[str, str]]:
-    """For each node, the URLs of its servers' pages, by the names that readers know."""
-    by_name = {pages.MASTER: masters, pages.TSERVER: tservers, pages.YSQL: ysql}
-    node_sources: list[Mapping[str, str]] = []
-    for number in range(count):
-        urls: dict[str, str] = {}
-        for name, listed in by_name.items():
-            if number < len(listed):
-                urls[name] = listed[number]
-        node_sources.append(urls)
-    return node_sources
 
 
 def is_yugabytedb(session: sql.Session) -> bool:

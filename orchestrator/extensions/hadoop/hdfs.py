@@ -20,7 +20,7 @@ from orchestrator.extensions.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Serv
 from orchestrator.extensions.hadoop.settings import is_setting
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys import shipped_yaml
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume, nodes_of_role
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.node_records import as_node
@@ -127,9 +127,7 @@ class Hdfs(Database):
                 node, ("node", "forget"), _FORGET_S, world, cluster.nodes
             )
 
-        at_once.each(
-            forget, [node for node in cluster.nodes if node.role == "database"]
-        )
+        at_once.each(forget, nodes_of_role(cluster.nodes, "database"))
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle

@@ -22,7 +22,14 @@ from orchestrator.load_generators.common.client import InClient
 from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Workload,
+    nodes_of_role,
+)
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
@@ -167,7 +174,7 @@ class _Jobs:
 
     @property
     def nodes(self) -> list[Node]:
-        return [node for node in self.cluster.nodes if node.role == "database"]
+        return nodes_of_role(self.cluster.nodes, "database")
 
     def run(
         self, places: Sequence[Node], timeout_s: float, out: Path | None = None

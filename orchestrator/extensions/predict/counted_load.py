@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.errors import UsageError
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, nodes_of_role
 
 # Counters in the order of the fields of `_RunTotals`.
 _COUNTED = (
@@ -104,7 +104,7 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     if record.workload.slow:
         raise _disk_was_slow(record.run.slug)
     rate = value_of(record, "throughput_per_s")
-    database = [node for node in record.nodes if node.role == "database"]
+    database = nodes_of_role(record.nodes, "database")
     cpu_s = _cpu_s(run, rate)
     cpu_limits = machine_cpu.cpu_limits(record.nodes, cpus)
     rows = _counted(run)

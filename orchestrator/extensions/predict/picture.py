@@ -20,6 +20,7 @@ from orchestrator.report.sections.tier_rows import (
     Stretch,
     TierRow,
     axis_end,
+    labelled_row,
     on_axis,
 )
 from orchestrator.tier import disk_names
@@ -86,7 +87,8 @@ def _rows(
     if measured is not None:
         label = f"{cell.tier}, measured"
         in_words = f"{figure_in_short(key, measured)}, measured"
-        yield _row(cell.tier, label, "not compared", (measured,) * 3, factor, in_words)
+        ends = (measured, measured, measured)
+        yield labelled_row(cell.tier, label, "not compared", ends, factor, in_words)
     labels: set[str] = set()
     for prediction in predictions:
         figure = prediction.figure(key)
@@ -99,23 +101,9 @@ def _rows(
         labels.add(label)
         ends = (figure.value, figure.low, figure.high)
         in_words = f"{figure_in_short(key, figure.value)}, predicted"
-        yield _row(prediction.tier, label, _price(prediction), ends, factor, in_words)
-
-
-def _row(
-    tier: str,
-    label: str,
-    price: str,
-    ends: tuple[float, ...],
-    factor: float,
-    in_words: str,
-) -> TierRow:
-    value, low, high = ends
-    row: TierRow = {"tier": tier, "label": label, "price": price, "told": in_words}
-    row["value"] = value * factor
-    row["low"] = low * factor
-    row["high"] = high * factor
-    return row
+        yield labelled_row(
+            prediction.tier, label, _price(prediction), ends, factor, in_words
+        )
 
 
 def _label(prediction: Prediction) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator.analysis.answers import phrases, speeds
+from orchestrator.analysis.answers.brief_reasons import settled_by
 from orchestrator.analysis.answers.briefs import claims_in_brief
 from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
 from orchestrator.design import disk_matrix
@@ -121,7 +122,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
         for claim in part.claims:
             if claim not in in_brief:
                 texts.append(claim)
-    takes = _settled_by(index, part.subject)
+    takes = settled_by(index, part.subject)
     if takes and takes not in in_brief:
         # Beside a tier that is named, this is about cheaper ones, which nothing else names here.
         if part.cheaper_open:
@@ -135,13 +136,6 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
 
 def _in_brief(index: ReportIndex) -> set[str]:
     return claims_in_brief(index, index.answer)
-
-
-def _settled_by(index: ReportIndex, subject: str) -> str:
-    decision = index.verdict.decision(subject)
-    if decision is None:
-        return ""
-    return decision.settled_by
 
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Literal
 from orchestrator.analysis import results
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import STORE, Node, Profile, Record
+from orchestrator.model import STORE, Node, Profile, Record, nodes_of_role
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence
@@ -90,7 +90,7 @@ def _knowledge_in_words(profile: Profile, record: Record) -> str:
 
 def _knowledge(profile: Profile, record: Record) -> Iterator[_Property]:
     """What the database told, then what was declared or seen of nodes and disks."""
-    nodes = [node for node in record.nodes if node.role == "database"]
+    nodes = nodes_of_role(record.nodes, "database")
     yield from _told_by_database(results.database(record))
     yield _size_known(profile, nodes)
     limits = profile.tier.limits

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from orchestrator import units
-from orchestrator.analysis.disks_of_nodes import database_nodes
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import rates, reported_disks
 from orchestrator.analysis.telemetry.counters.rates import LimitShares
+from orchestrator.model import nodes_of_role
 from orchestrator.report.blocks import Cell, Part, table_of
 from orchestrator.report.report_index import ReportIndex
 
@@ -43,7 +43,7 @@ def _by_disk(runs: Sequence[RunData]) -> dict[str, list[LimitShares]]:
         growth = run.telemetry.growth
         if growth is None:
             continue
-        for node in database_nodes(run.record.nodes):
+        for node in nodes_of_role(run.record.nodes, "database"):
             reached = rates.reached_shares(growth, node.name)
             data = reported_disks.place(node.name, of_log=False)
             for disk, shares in reached.data_disks.items():

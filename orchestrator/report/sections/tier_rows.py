@@ -20,17 +20,28 @@ def tier_row(
 ) -> TierRow:
     """`figure`: the mean and the ends of its interval, in base units; `factor`: to those of the
     axis."""
-    value, low, high = figure
     label = offer.tier
     price = "not known"
     if offer.monthly_cost is not None:
         price = wording.money(offer.monthly_cost, offer.currency)
         label = f"{offer.tier}, {price}"
-    row: TierRow = {"tier": offer.tier, "label": label, "price": price}
+    return labelled_row(offer.tier, label, price, figure, factor, in_words)
+
+
+def labelled_row(
+    tier: str,
+    label: str,
+    price: str,
+    figure: tuple[float, float, float],
+    factor: float,
+    in_words: str,
+) -> TierRow:
+    """See `tier_row`."""
+    value, low, high = figure
+    row: TierRow = {"tier": tier, "label": label, "price": price, "told": in_words}
     row["value"] = value * factor
     row["low"] = low * factor
     row["high"] = high * factor
-    row["told"] = in_words
     return row
 
 

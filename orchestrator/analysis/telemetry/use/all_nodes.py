@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.telemetry.counters import rates, window_growth
 from orchestrator.analysis.telemetry.use import machine_cpu, node_values
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, nodes_of_role
 
 ALL = "all"  # the scope of figures that are of all nodes together
 
@@ -31,7 +31,7 @@ def total(run: results.RunData, cpus: float | None) -> Totals:
     # Published figures have no samples, and state some of these themselves.
     if growth is None:
         return _stated_total(run.record)
-    disk = disks_together(disks_of_nodes.database_nodes(nodes), growth)
+    disk = disks_together(nodes_of_role(nodes, "database"), growth)
     busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
     use = Totals(
         cpu_pct=mean_cpu_pct(nodes, growth, cpus),
@@ -68,7 +68,7 @@ def mean_cpu_pct(
 ) -> float | None:
     """The mean CPU use of all database nodes; None unless each was sampled."""
     values: list[float | None] = []
-    for node in disks_of_nodes.database_nodes(nodes):
+    for node in nodes_of_role(nodes, "database"):
         cores = machine_cpu.cores(nodes, node, cpus)
         cpu = machine_cpu.cpu_of_node(node, growth, cores)
         values.append(cpu.cpu_pct)

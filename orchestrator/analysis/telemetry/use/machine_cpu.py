@@ -15,7 +15,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
     largest,
 )
 from orchestrator.counter_sources import NODE_EXPORTER
-from orchestrator.model import Node
+from orchestrator.model import Node, nodes_of_role
 
 CPU_PCT = 85.0  # share of what a node may use
 # Share of a link's rate: 4 % of full frames are headers that the kernel does not count.
@@ -93,7 +93,7 @@ class Machines:
         )
 
     def _clients(self) -> list[Node]:
-        return [node for node in self.nodes if node.role == "client"]
+        return nodes_of_role(self.nodes, "client")
 
     def _hosts_of(self, clients: Sequence[Node]) -> dict[str, Node | None]:
         """Name → machine, each once."""
@@ -119,7 +119,7 @@ class Machines:
 
     def busiest(self) -> MachineUse:
         """For each value, the highest of all machines."""
-        hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
+        hosts: Sequence[Node | None] = nodes_of_role(self.nodes, "host") or [None]
         return _busiest([self._use_of(host) for host in hosts])
 
     def _use_of(self, host: Node | None) -> MachineUse:
@@ -178,9 +178,9 @@ class Machines:
     ) -> float | None:
         """CPU that none of our nodes used. None where we may not know all of ours."""
         # A database node that was not sampled may be there, unless each names its machine.
-        databases = [node for node in self.nodes if node.role == "database"]
+        databases = nodes_of_role(self.nodes, "database")
         placed = all(node.machine for node in databases)
-        several = len(_hosts(self.nodes)) > 1
+        several = len(nodes_of_role(self.nodes, "host")) > 1
         all_known = "database" in used_pct or (used_pct and placed and several)
         if busy_pct is None or not all_known:
             return None
@@ -212,7 +212,7 @@ def _cores_of(
     if host and host.cpus:
         return host.cpus
     # Nobody knows which of several machines has so many.
-    if len(_hosts(nodes)) < 2:
+    if len(nodes_of_role(nodes, "host")) < 2:
         return cpus
     return None
 
@@ -227,12 +227,8 @@ def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
     return limits
 
 
-def _hosts(nodes: Sequence[Node]) -> list[Node]:
-    return [node for node in nodes if node.role == "host"]
-
-
 def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
-    hosts = _hosts(nodes)
+    hosts = nodes_of_role(nodes, "host")
     # Records of campaigns that knew no other machine do not name it.
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]

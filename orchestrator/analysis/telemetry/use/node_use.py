@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from orchestrator.analysis import disks_of_nodes, results
+from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.counters import counter_names, rates
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
 from orchestrator.analysis.telemetry.use import (
@@ -29,7 +29,7 @@ from orchestrator.analysis.telemetry.use.node_values import (
     VolumeCount,
 )
 from orchestrator.analysis.telemetry.use.run_telemetry import NodeSeconds
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, nodes_of_role
 from orchestrator.tier import Limits, Tier
 
 # Stands for the nodes of a record that states the mean of their CPU and nothing of each.
@@ -53,7 +53,7 @@ def _gathered(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     if growth is None:
         return _stated(run.record)
     by_node: dict[str, Evidence] = {}
-    for node in disks_of_nodes.database_nodes(run.record.nodes):
+    for node in nodes_of_role(run.record.nodes, "database"):
         by_node[node.name] = _seen_of(run, node, growth, cpus)
     load = load_and_sessions.of_load(run.record, run.telemetry.sessions)
     shared = _use_of_shared(run.record.profile.tier, by_node.values())

@@ -32,7 +32,7 @@ from orchestrator.analysis.telemetry.use import (
     second_by_second,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapUse, LinkUse
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, nodes_of_role
 
 WINDOWS = "windows"  # all together, of a load generator that measures in several
 # Phases, and those windows, of which it is kept how much counters grew.
@@ -92,7 +92,7 @@ class _Reading:
     def __init__(self, record: Record, window: Window | None) -> None:
         self._record = record
         self._window = window
-        nodes = [node for node in record.nodes if node.role == "database"]
+        nodes = nodes_of_role(record.nodes, "database")
         self._database = {node.name: node for node in nodes}
         self._growth: Growth | None = None
         if window:

@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry.use.all_nodes import (
     mean_cpu_pct,
 )
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import Measurement, Node
+from orchestrator.model import Measurement, Node, nodes_of_role
 
 _Figures = Mapping[str, float | None]  # metric → its value, None if it was not sampled
 
@@ -24,7 +24,7 @@ def telemetry(
     Scope is a database node's name, or "all": the sum over their disks of IOPS, bandwidth and queue
     depth, the mean of their CPU, and the wait of all I/Os over the number of all I/Os. `cpus`:
     cores of the machine, for nodes that do not say theirs."""
-    database = disks_of_nodes.database_nodes(nodes)
+    database = nodes_of_role(nodes, "database")
     busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
     machine_values = {
         "host_cpu_pct": busiest.host_cpu_pct,
@@ -60,7 +60,7 @@ def _node_figures(
 ) -> Iterator[Measurement]:
     """CPU and disk of each database node, metric by metric."""
     by_node: dict[str, _Figures] = {}
-    for node in disks_of_nodes.database_nodes(nodes):
+    for node in nodes_of_role(nodes, "database"):
         cores = machine_cpu.cores(nodes, node, cpus)
         by_node[node.name] = _cpu_and_disk_figures(node, growth, cores)
     for metric in METRICS:
