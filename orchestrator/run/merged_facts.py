@@ -93,7 +93,8 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
 
 def _are_texts(values: list[Any]) -> bool:
     for value in values:
-        if not isinstance(value, str):
+        is_text = isinstance(value, str)
+        if not is_text:
             return False
     return True
 
