@@ -7,7 +7,10 @@ from one that has imported `orchestrator.cli.main` alone, as each start does fir
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,29 +36,55 @@ HEAVY = {
     "scipy",
     "yaml",
 }
+# Gives one process all command lines that it is told of. Says what each has said, and the modules
+# that are loaded then.
 PROBE = """
-import sys
+import json, os, sys, tempfile
 from orchestrator.cli.main import main
-try:
-    main()
-finally:
-    sys.stderr.write(" ".join(sys.modules))
+
+answers = []
+stdout = os.dup(1)
+for words, environment in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    os.environ.update(environment)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+        try:
+            main()
+        except SystemExit:
+            sys.stdout.flush()
+        said.seek(0)
+        answers.append((said.read().decode(), [*sys.modules]))
+    for name in environment:
+        del os.environ[name]
+with open(stdout, "w") as shown:
+    json.dump(answers, shown)
 """
 PROGRAM: Any = typer.main.get_command(main.program)
-Loaded = Callable[..., tuple[str, set[str]]]
 
 
-@pytest.fixture
-def loaded(starting: Forking) -> Loaded:
-    """What `tierbench` says, and the modules it has then."""
+@dataclass(frozen=True)
+class Start:
+    """A command line, and something that is said then."""
 
-    def asked(words: list[str], **environment: str) -> tuple[str, set[str]]:
-        ended = starting.run(words, PROBE, environment=environment)
-        modules = set(ended.stderr.split())
-        assert "orchestrator" in modules, f"the modules were not listed: {ended.stderr}"
-        return ended.stdout, modules
+    words: Sequence[str]
+    said: str
+    environment: Mapping[str, str] = field(default_factory=dict)
 
-    return asked
+
+def require_nothing_of(
+    unwanted: AbstractSet[str], starts: Sequence[Start], starting: Forking
+) -> None:
+    """Fails at the first of the command lines that has loaded one of these modules. One process
+    begins as each start does, and takes all of them: most have the same modules to load."""
+    asked = json.dumps([(start.words, start.environment) for start in starts])
+    ended = starting.run([asked], PROBE)
+    answers = json.loads(ended.stdout)
+    for start, (said, modules) in zip(starts, answers, strict=True):
+        assert start.said in f"\n{said}", start.words
+        assert "orchestrator" in modules
+        assert unwanted & {*modules} == set(), start.words
 
 
 # How much is left for Python's last collection of garbage to walk through.
@@ -76,56 +105,56 @@ def test_the_end_passes_over_what_was_imported(starting: Forking) -> None:
     assert int(ended.stderr) < 1_000
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["run", "--help"], ["compare", "--help"]]
-)
-def test_help_loads_nothing_heavy(words: list[str], loaded: Loaded) -> None:
-    said, modules = loaded(words)
-    assert "Usage: tierbench" in said
-    assert modules & HEAVY == set()
+def test_help_loads_nothing_heavy(starting: Forking) -> None:
+    usage = "Usage: tierbench"
+    starts = [
+        Start(["--help"], usage),
+        Start(["run", "--help"], usage),
+        Start(["compare", "--help"], usage),
+    ]
+    require_nothing_of(HEAVY, starts, starting)
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ([""], "compare"),
-        (["com"], "compare-results"),
-        (["compare", "--dr"], "--drain"),
-        (["run", "--profile", "ul"], "ultra"),
-        (["calibrate", "--profile", "ul"], "ultra"),
-        (["rehearse", "--workloads", "point"], "point-select-20"),
-        (["clean", "--profile", "ul"], "ultra"),
-        (["admin", "helm-values", "ul"], "ultra"),
-        (["storage-class", "ul"], "ultra"),
-        (["export", "--fo"], "--format"),
-        (["tiers", "list", "--min-i"], "--min-iops"),
-        (["history", "--tr"], "--trend"),
-        (["compare-results", "latest", "--output", "m"], "md"),
-        (["admin", "baseline", "se"], "set"),
-        (["prices", "update", "--prov"], "--provider"),
-        (["check", "--fr"], "--fresh"),
-        (["disk", "down", "--keep"], "--keep-data"),
-        (["verify", "--res"], "--results"),
-        (["init", "--work"], "--workload"),
-        (["validate", "--outp"], "--output"),
-        (["init", "mine", "--tier", "azure/P1"], "azure/P15"),
-        (["disk", "up", "aws/gp"], "aws/gp3"),
-        (["report", "lat"], "latest"),
-        (["compare", "--db", "yuga"], "yugabytedb"),
-        (["tiers", "set", "lat"], "latest"),
-    ],
+# What has been typed, and what is offered.
+COMPLETIONS = (
+    ([""], "compare"),
+    (["com"], "compare-results"),
+    (["compare", "--dr"], "--drain"),
+    (["run", "--profile", "ul"], "ultra"),
+    (["calibrate", "--profile", "ul"], "ultra"),
+    (["rehearse", "--workloads", "point"], "point-select-20"),
+    (["clean", "--profile", "ul"], "ultra"),
+    (["admin", "helm-values", "ul"], "ultra"),
+    (["storage-class", "ul"], "ultra"),
+    (["export", "--fo"], "--format"),
+    (["tiers", "list", "--min-i"], "--min-iops"),
+    (["history", "--tr"], "--trend"),
+    (["compare-results", "latest", "--output", "m"], "md"),
+    (["admin", "baseline", "se"], "set"),
+    (["prices", "update", "--prov"], "--provider"),
+    (["check", "--fr"], "--fresh"),
+    (["disk", "down", "--keep"], "--keep-data"),
+    (["verify", "--res"], "--results"),
+    (["init", "--work"], "--workload"),
+    (["validate", "--outp"], "--output"),
+    (["init", "mine", "--tier", "azure/P1"], "azure/P15"),
+    (["disk", "up", "aws/gp"], "aws/gp3"),
+    (["report", "lat"], "latest"),
+    (["compare", "--db", "yuga"], "yugabytedb"),
+    (["tiers", "set", "lat"], "latest"),
 )
-def test_completion_loads_nothing_heavy(
-    words: list[str], offered: str, loaded: Loaded
-) -> None:
-    said, modules = loaded(
-        [],
-        _TIERBENCH_COMPLETE="complete_bash",
-        COMP_WORDS="\n".join(("tierbench", *words)),
-        COMP_CWORD=str(len(words)),
-    )
-    assert offered in said.split()
-    assert modules & HEAVY == set()
+
+
+def test_completion_loads_nothing_heavy(starting: Forking) -> None:
+    starts = []
+    for words, offered in COMPLETIONS:
+        environment = {
+            "_TIERBENCH_COMPLETE": "complete_bash",
+            "COMP_WORDS": "\n".join(("tierbench", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        starts.append(Start([], f"\n{offered}\n", environment))
+    require_nothing_of(HEAVY, starts, starting)
 
 
 # Libraries of tables, of statistics, of engines and of servers. Files are read with yaml and
@@ -133,25 +162,19 @@ def test_completion_loads_nothing_heavy(
 FOR_MEASURING = HEAVY - {"yaml", "orchestrator.keys.schema", "jinja2"}
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["list"], "premium-v2"),
-        (["tiers", "list"], "azure/P30"),
-        (["admin", "schema", "profile"], "question"),
-        (["validate", "profiles/premium.yaml"], "without mistakes"),
-        (["validate", "workloads/tpcc.yaml"], "without mistakes"),
-        (["validate", "workloads/disk-matrix.yaml"], "without mistakes"),
-        (["validate", "workloads/oltp_read_write.yaml"], "without mistakes"),
-        (["validate", "profiles/clusters/azure-d8s-v5.yaml"], "without mistakes"),
-    ],
-)
-def test_what_measures_nothing_loads_no_library_for_it(
-    words: list[str], said: str, loaded: Loaded
-) -> None:
-    answer, modules = loaded(words)
-    assert said in answer
-    assert modules & FOR_MEASURING == set()
+def test_what_measures_nothing_loads_no_library_for_it(starting: Forking) -> None:
+    whole = "without mistakes"
+    starts = [
+        Start(["list"], "premium-v2"),
+        Start(["tiers", "list"], "azure/P30"),
+        Start(["admin", "schema", "profile"], "question"),
+        Start(["validate", "profiles/premium.yaml"], whole),
+        Start(["validate", "workloads/tpcc.yaml"], whole),
+        Start(["validate", "workloads/disk-matrix.yaml"], whole),
+        Start(["validate", "workloads/oltp_read_write.yaml"], whole),
+        Start(["validate", "profiles/clusters/azure-d8s-v5.yaml"], whole),
+    ]
+    require_nothing_of(FOR_MEASURING, starts, starting)
 
 
 @pytest.fixture(scope="module")
@@ -168,41 +191,30 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 FOR_TABLES = FOR_MEASURING - {"numpy"}
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("history --results RESULTS", "premium and ultra"),
-        ("history --results RESULTS -o json", '"repetitions"'),
-        ("report FOLDER", "report: "),
-        ("report FOLDER -o summary", "premium"),
-        ("report FOLDER -o md", "premium"),
-        ("report FOLDER -o json", '"decisions"'),
-        ("status FOLDER", "it has ended"),
-    ],
-)
 def test_what_was_judged_is_shown_without_a_library_of_tables(
-    command: str, said: str, finished: Path, loaded: Loaded
+    finished: Path, starting: Forking
 ) -> None:
-    words = command.replace("FOLDER", str(finished))
-    words = words.replace("RESULTS", str(finished.parent))
-    answer, modules = loaded(words.split())
-    assert said in answer
-    assert modules & FOR_TABLES == set()
+    folder = str(finished)
+    history = ["history", "--results", str(finished.parent)]
+    starts = [
+        Start(history, "premium and ultra"),
+        Start([*history, "-o", "json"], '"repetitions"'),
+        Start(["report", folder], "report: "),
+        Start(["report", folder, "-o", "summary"], "premium"),
+        Start(["report", folder, "-o", "md"], "premium"),
+        Start(["report", folder, "-o", "json"], '"decisions"'),
+        Start(["status", folder], "it has ended"),
+    ]
+    require_nothing_of(FOR_TABLES, starts, starting)
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("compare --profiles premium,ultra --workloads insert,tpcc", "premium"),
-        ("compare --profiles premium,ultra --workloads disk-matrix -o json", '"runs"'),
-    ],
-)
-def test_a_plan_is_shown_without_a_library_of_tables(
-    command: str, said: str, loaded: Loaded
-) -> None:
-    answer, modules = loaded([*command.split(), "--dry-run", "--offline"])
-    assert said in answer
-    assert modules & FOR_TABLES == set()
+def test_a_plan_is_shown_without_a_library_of_tables(starting: Forking) -> None:
+    compare = ["compare", "--profiles", "premium,ultra", "--dry-run", "--offline"]
+    starts = [
+        Start([*compare, "--workloads", "insert,tpcc"], "premium"),
+        Start([*compare, "--workloads", "disk-matrix", "-o", "json"], '"runs"'),
+    ]
+    require_nothing_of(FOR_TABLES, starts, starting)
 
 
 @pytest.mark.parametrize("name", commands())
