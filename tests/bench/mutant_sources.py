@@ -49,7 +49,8 @@ class Mutant:
     """A mistake, and what it says. `function`: where the outermost function
     begins whose code has the mistake, 0 if it is made while the module is imported; `block`: where
     its run of statements begins (`executed_blocks`). `used_in`: the blocks of the module that use
-    what a mistake is in that is made while it is imported, as a constant or a default.
+    what a mistake is in that is made while it is imported, as a constant or a default. `names`:
+    those in its statement, by which tests that speak of it are found.
     """
 
     module: str
@@ -62,6 +63,7 @@ class Mutant:
     function: int
     block: int
     used_in: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def content(self) -> tuple[str, str, str, str]:
@@ -296,6 +298,7 @@ def mutants(module: Path, mistakes: list[Mistake]) -> list[Mutant]:
             function=begins,
             block=block,
             used_in=used_in,
+            names=tuple(_names_in(statement)),
         )
         described.append(mutant)
     return described
@@ -321,6 +324,32 @@ def _blocks_that_use(
             if isinstance(node, ast.Attribute) and node.attr in names:
                 blocks.add(block)
     return sorted(blocks)
+
+
+def _names_in(statement: ast.stmt) -> list[str]:
+    """What a statement names, without private signs: of one with a body, what its head and its
+    first step name."""
+    parts: list[ast.AST] = [statement]
+    body = getattr(statement, "body", None)
+    if body:
+        parts = [body[0]]
+        parts += [child for child in ast.iter_child_nodes(statement) if _is_head(child)]
+    names: set[str] = set()
+    for part in parts:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name):
+                names.add(node.id.strip("_"))
+            elif isinstance(node, ast.Attribute):
+                names.add(node.attr.strip("_"))
+            elif isinstance(node, ast.keyword) and node.arg:
+                names.add(node.arg)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value.strip())
+    return sorted(name for name in names if len(name) > 3)
+
+
+def _is_head(child: ast.AST) -> bool:
+    return isinstance(child, ast.expr)
 
 
 def first_line(function: ast.stmt) -> int:

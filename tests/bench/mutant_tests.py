@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import math
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tests import ROOT
-from tests.bench import executed_blocks
+from tests.bench import executed_blocks, mutant_sources
 from tests.bench.executed_blocks import Blocks, FileRecord
 from tests.bench.mutant_runs import Trial
 from tests.bench.mutant_sources import Mutant
@@ -175,13 +179,49 @@ def _trial(
             if found.is_beside(mutant):
                 cost[name] = test_s / 3
     cheap = sorted(cost, key=cost.__getitem__)
-    speaking = [name for name in cheap if _in_common(mutant, name)]
-    speaking.sort(key=lambda name: -_in_common(mutant, name))
+    spoken_of = _spoken_of(mutant, cheap)
+    speaking = [name for name in cheap if spoken_of[name]]
+    speaking.sort(key=lambda name: -spoken_of[name])
     tests = _within(speaking, cpu_s, most_s / 2)
     spoken = set(tests)
     others = [name for name in cheap if name not in spoken]
     tests += _within(others, cpu_s, most_s / 2)
     return Trial(mutant, tests, cpu_s, is_while_imported)
+
+
+def _spoken_of(mutant: Mutant, tests: Sequence[str]) -> dict[str, float]:
+    """How much each test speaks of a mistake: by the words of its own name, and by the names of
+    the mistaken statement that stand in it, of which the rare ones count most."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    found: dict[str, list[str]] = {}
+    for test in tests:
+        text = _text_of(test)
+        found[test] = [name for name in mutant.names if name in text]
+        for name in found[test]:
+            counts[name] += 1
+    spoken_of: dict[str, float] = {}
+    for test in tests:
+        rare = sum(len(tests) / counts[name] for name in found[test])
+        spoken_of[test] = math.log1p(rare) + _in_common(mutant, test)
+    return spoken_of
+
+
+def _text_of(test: str) -> str:
+    """The function of a test, as it is written, with its parameters."""
+    file, _, name = test.partition("::")
+    return _functions(file).get(name.partition("[")[0].rpartition("::")[2], "")
+
+
+@cache
+def _functions(file: str) -> dict[str, str]:
+    text = (ROOT / file).read_text()
+    lines = text.splitlines()
+    functions: dict[str, str] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            begin = mutant_sources.first_line(node) - 1
+            functions[node.name] = "\n".join(lines[begin : node.end_lineno])
+    return functions
 
 
 def _in_common(mutant: Mutant, test: str) -> int:

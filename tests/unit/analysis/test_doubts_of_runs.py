@@ -571,6 +571,20 @@ def test_tables_with_fewer_tablets_than_nodes() -> None:
     assert "few tablets" not in kinds(small())
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("a", "a: as few as"),
+        ("cba", "a, b and c: as few as"),
+        ("dcba", "a, b and 2 more tables and indexes: as few as"),
+    ],
+)
+def test_of_many_tables_with_few_tablets_two_are_named(names: str, words: str) -> None:
+    tables = dict.fromkeys(names, 1)
+    campaign = small(change=facts(few_tablets=tables), frames=False)
+    assert the("few tablets", campaign).text.startswith(words)
+
+
 def test_one_address_for_several_nodes_is_told() -> None:
     """As of a managed cluster, or a load balancer before the pods of the chart."""
     kind = "one address for several nodes"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
+from orchestrator.analysis.telemetry.causes import bottlenecks, cap_causes, node_cause
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import (
@@ -123,6 +123,36 @@ def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
         but(values, held_back_pct=2.0), replace(DATA, machine=MACHINE), "n"
     )
     assert free.name != "vm_cap"
+
+
+@pytest.mark.parametrize(
+    ("own_pct", "together_pct", "cause"),
+    [
+        (0.0, 40.0, "vm_cap"),
+        (39.9, 40.0, "vm_cap"),
+        # As often at its own cap: a faster machine alone would change nothing.
+        (40.0, 40.0, "iops_cap"),
+        (41.0, 40.0, "iops_cap"),
+    ],
+)
+def test_which_of_two_caps_is_reached_more_often_is_named(
+    own_pct: float, together_pct: float, cause: str
+) -> None:
+    values = of_figures(
+        {
+            "disk_iops": 150.0,
+            "disk_await_s": 0.02,
+            "idle_disk_latency_s": 0.002,
+            "iops_of_cap_pct": 60.0,
+            "time_at_iops_cap_pct": own_pct,
+            "held_back_pct": 80.0,
+            "machine_iops_of_cap_pct": 60.0,
+            "time_at_machine_iops_cap_pct": together_pct,
+            "cpu_pct": 20.0,
+        }
+    )
+    found = cap_causes.cap_causes(values, replace(DATA, machine=MACHINE), "n", 30.0)
+    assert [kind.name for kind in found][:1] == [cause]
 
 
 # What sessions were seen to do on a node whose disk they wait for.

@@ -71,6 +71,12 @@ def test_a_percentile_needs_enough_transactions_beyond_it() -> None:
     assert "latency_p99_s" not in found
 
 
+def test_one_type_has_no_figures_beside_those_of_all() -> None:
+    table = transaction_table([(0.0, 0.1, "a", 0), (0.0, 0.3, "a", 0)])
+    found = transactions.measurements(table, 0.0, 1.0, None)
+    assert {figure.scope for figure in found} == {"all"}
+
+
 def test_each_type_has_its_own_figures() -> None:
     table = transaction_table([(0.0, 0.1, "new_order", 0), (0.0, 0.3, "payment", 0)])
     found = transactions.measurements(table, 0.0, 1.0, None)

@@ -91,6 +91,19 @@ def test_what_a_person_changed_is_told_with_its_time() -> None:
     assert text in changed_by_hand(warm_up)
 
 
+@pytest.mark.parametrize(
+    ("time_s", "words"),
+    [
+        (99.5, "500 ms before the window began"),
+        (100.0, "0 ms after the window began"),
+        (100.5, "500 ms after the window began"),
+    ],
+)
+def test_a_change_is_told_before_or_after_the_begin(time_s: float, words: str) -> None:
+    change = {"time_s": time_s, "disk": "cafe-disk-node-3", "set": {"iops": 100.0}}
+    assert f"to iops=100 {words}" in changed_by_hand(change)
+
+
 def test_one_command_for_all_disks_is_told_once_and_many_are_counted() -> None:
     def set_at(time_s: float, iops: float, node: int) -> dict[str, object]:
         disk = f"cafe-disk-node-{node}"
