@@ -43,7 +43,7 @@ def ratio(
         raise ValueError("a ratio needs a value on each side")
     left = stats.logs_for_ratio(before)
     right = stats.logs_for_ratio(after)
-    change = float(right.mean() - left.mean())
+    change = stats.mean_of_logs(right) - stats.mean_of_logs(left)
     count = min(left.size, right.size)
     if count < 2:
         return stats.Ratio(math.exp(change), None, None, None)
@@ -67,7 +67,7 @@ def _by_welch(change: float, left: np.ndarray, right: np.ndarray) -> stats.Ratio
 def _by_days(change: float, history: Sequence[Sequence[float]]) -> stats.Ratio:
     """The ratio with Student's prediction interval of k − 1 degrees of freedom, by how the means of
     other campaigns spread (Hahn and Meeker 1991)."""
-    means = [stats.logs_for_ratio(values).mean() for values in history]
+    means = [stats.mean_of_logs(stats.logs_for_ratio(values)) for values in history]
     # Both means differ between days as these do, so their difference varies √2 times as much.
     error = math.sqrt(2) * stats.spread_of_logs(np.asarray(means))
     return stats.ratio_by_t(change, error, len(means) - 1, stats.CONFIDENCE)

@@ -133,9 +133,9 @@ def _ratio_of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
     """The ratio of the mean of logarithms, by Student's test; below two values without an
     interval."""
     if logs.size < 2:
-        return Ratio(math.exp(float(logs.mean())), None, None, None)
+        return Ratio(math.exp(mean_of_logs(logs)), None, None, None)
     error = spread_of_logs(logs, floor) / math.sqrt(logs.size)
-    return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
+    return ratio_by_t(mean_of_logs(logs), error, logs.size - 1, confidence)
 
 
 def ratio_beside_order(
@@ -228,7 +228,8 @@ def changes_by_block(
 
 def logs_for_ratio(values: Sequence[float]) -> np.ndarray:
     """Their natural logarithms. ValueError if a value is not positive and finite."""
-    if not all(math.isfinite(value) and value > 0 for value in values):
+    # NaN is neither.
+    if not all(0 < value < math.inf for value in values):
         raise ValueError("a ratio needs values above zero")
     logs: np.ndarray = np.log(np.asarray(values))
     return logs
@@ -270,9 +271,17 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     return distributions.t_below(data.size - 1, t)
 
 
+def mean_of_logs(logs: np.ndarray) -> float:
+    """The same as numpy's `mean`, which takes twice as long for a few values."""
+    return float(logs.sum()) / logs.size
+
+
 def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
-    return max(float(logs.std(ddof=1)), floor)
+    # The same as numpy's `std`, which takes four times as long for a few values.
+    off = logs - mean_of_logs(logs)
+    variance = float((off * off).sum()) / (logs.size - 1)
+    return max(math.sqrt(variance), floor)
 
 
 def t_quantile(quantile: float, freedom: float) -> float:
