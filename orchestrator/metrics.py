@@ -103,4 +103,10 @@ def measured(name: str, value: float, scope: str = "all") -> Measurement:
     metric = METRICS[name]
     if not math.isfinite(value):
         raise ValueError(f"{name} came out as {value}")
-    return Measurement(metric.name, metric.unit, metric.direction, float(value), scope)
+    return Measurement(
+        metric=metric.name,
+        unit=metric.unit,
+        direction=metric.direction,
+        value=float(value),
+        scope=scope,
+    )

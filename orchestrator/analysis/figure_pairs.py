@@ -107,12 +107,12 @@ def pairs(
         runs = len(first) + len(second)
         metric, scope = key
         yield Pair(
-            contender,
-            workload,
-            metrics.METRICS[metric],
-            scope,
-            left,
-            right,
+            contender=contender,
+            workload=workload,
+            metric=metrics.METRICS[metric],
+            scope=scope,
+            left=left,
+            right=right,
             ratio=stats.ratio_of_all(left, right),
             obstacle=reason or _obstacle(key, (left, right), runs),
         )

@@ -40,8 +40,21 @@ class DryDatabase(Database):
         nodes: list[Node] = []
         for number, volume in enumerate(volumes, start=1):
             nodes.append(_node(number, spec, volume))
-        endpoint = Endpoint("nowhere", 5432, 5432, DRY, "", DRY)
-        yield Cluster(DRY, "", tuple(nodes), (endpoint,), network.name)
+        endpoint = Endpoint(
+            host="nowhere",
+            port=5432,
+            local_port=5432,
+            user=DRY,
+            password="",
+            database=DRY,
+        )
+        yield Cluster(
+            database=DRY,
+            version="",
+            nodes=tuple(nodes),
+            endpoints=(endpoint,),
+            network=network.name,
+        )
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         return DatabaseFacts(more={"rehearsal": WARNING})

@@ -45,4 +45,10 @@ class NoDatabase(parts.Database):
         )
         with world.platform.running(plan) as container:
             node = container_nodes.node_record(1, plan, volume, container, world)
-            yield Cluster(self.name, "", (node,), (), network.name)
+            yield Cluster(
+                database=self.name,
+                version="",
+                nodes=(node,),
+                endpoints=(),
+                network=network.name,
+            )

@@ -139,7 +139,13 @@ def _product(line: str) -> Iterator[MatrixCell]:
         values["block"], values["read"], values["threads"], values["depth"]
     )
     for block, read, threads, depth in combined:
-        yield MatrixCell(cast(Pattern, pattern), read, block, depth, threads)
+        yield MatrixCell(
+            pattern=cast(Pattern, pattern),
+            read_pct=read,
+            block_bytes=block,
+            depth=depth,
+            threads=threads,
+        )
 
 
 def _values_of_axes(text: str) -> dict[str, list[int]]:

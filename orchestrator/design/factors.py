@@ -256,7 +256,9 @@ def _values(factor: str, text: str, question: Question) -> list[Varied]:
         # `in_words` adds the unit again.
         if factor == RATE_OPTION:
             plain = word.removesuffix("/s")
-        values.append(Varied("", factor, plain, number, question))
+        values.append(
+            Varied(of="", factor=factor, value=plain, number=number, question=question)
+        )
     return values
 
 

@@ -47,7 +47,11 @@ def at_load(workload: Workload, value: Varied) -> Workload:
 def same_rate(rate_per_s: float) -> Varied:
     """The rate that all tiers are asked for alike."""
     return Varied(
-        "", factors.RATE_OPTION, f"{rate_per_s:.12g}", rate_per_s, "same rate"
+        of="",
+        factor=factors.RATE_OPTION,
+        value=f"{rate_per_s:.12g}",
+        number=rate_per_s,
+        question="same rate",
     )
 
 

@@ -38,12 +38,33 @@ def slow_disk_in(text: object) -> SlowDisk:
     if lasts_s <= 0:
         raise ValueError(f"a slow disk lasts longer than {short(lasts)}")
     if how == _STALL:
-        return SlowDisk(node, "stall", 0.0, lasts_s, after_s, of_log)
+        return SlowDisk(
+            node=node,
+            how="stall",
+            amount=0.0,
+            lasts_s=lasts_s,
+            after_s=after_s,
+            of_log=of_log,
+        )
     if how.endswith("%"):
-        return SlowDisk(node, "share", _share_pct(how), lasts_s, after_s, of_log)
+        return SlowDisk(
+            node=node,
+            how="share",
+            amount=_share_pct(how),
+            lasts_s=lasts_s,
+            after_s=after_s,
+            of_log=of_log,
+        )
     if how.endswith("x"):
         times_latency = _times_latency(how)
-        return SlowDisk(node, "latency", times_latency, lasts_s, after_s, of_log)
+        return SlowDisk(
+            node=node,
+            how="latency",
+            amount=times_latency,
+            lasts_s=lasts_s,
+            after_s=after_s,
+            of_log=of_log,
+        )
     raise ValueError(
         f"a disk is slow by a share (10%), a latency (10x) or stall, not {short(how)}"
     )

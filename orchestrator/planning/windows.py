@@ -26,10 +26,21 @@ _PART = 4
 _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 
 
+class FittedWindows(NamedTuple):
+    """Workloads with the windows that were asked for, and what to say about them.
+
+    `repetitions`: workload → how many it has, if it has a number of its own.
+    """
+
+    workloads: tuple[Workload, ...]
+    notes: tuple[Note, ...] = ()
+    repetitions: Mapping[str, int] = {}
+
+
 def of_whole_intervals(
     workloads: Sequence[Workload], interval_s: float
-) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """Workloads with windows and warm-ups no shorter than before; and what to say."""
+) -> FittedWindows:
+    """Workloads with windows and warm-ups no shorter than before."""
     fitted = tuple(_fitted(load, interval_s) for load in workloads)
     longer: list[str] = []
     for load, before in zip(fitted, workloads, strict=True):
@@ -38,29 +49,18 @@ def of_whole_intervals(
             window = format_seconds(load.measure_s)
             longer.append(f"{load.name} {warmup} and {window}")
     if not longer:
-        return fitted, ()
+        return FittedWindows(fitted)
     text = (
         f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: "
         f"warm-up and window of {listed(longer)}"
     )
-    return fitted, (Note("longer windows", text),)
+    return FittedWindows(fitted, (Note("longer windows", text),))
 
 
-class ManyWindows(NamedTuple):
-    """Workloads with shorter windows, and what to say about them.
-
-    `repetitions`: of a workload → in how many it takes as long as it did before.
-    """
-
-    workloads: tuple[Workload, ...]
-    repetitions: Mapping[str, int]
-    notes: tuple[Note, ...]
-
-
-def many(workloads: Sequence[Workload], repetitions: int) -> ManyWindows:
+def many(workloads: Sequence[Workload], repetitions: int) -> FittedWindows:
     """Workloads that only read, with shorter windows; the others as they are (`stays` says why).
 
-    `repetitions`: of the scale's windows.
+    `repetitions`: of the scale's windows. Each has so many more as take no longer than these did.
     """
     shorter = tuple(_shorter(load) for load in workloads)
     wanted: dict[str, int] = {}
@@ -77,7 +77,7 @@ def many(workloads: Sequence[Workload], repetitions: int) -> ManyWindows:
             "in the same time"
         )
         notes.append(Note("many windows", text))
-    return ManyWindows(shorter, wanted, tuple(notes))
+    return FittedWindows(shorter, tuple(notes), wanted)
 
 
 def stays(load: Workload) -> str:

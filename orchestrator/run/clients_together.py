@@ -134,7 +134,13 @@ class Together:
                 return self._begin() + shift_s
 
             agree = partial(self._agree_on_window, at, shift_s)
-            share = Share(at + 1, several, first, begin, agree)
+            share = Share(
+                number=at + 1,
+                clients=several,
+                first_thread=first,
+                begin=begin,
+                agree=agree,
+            )
             return self._generator.run(replace(shifted, share=share))
 
         return by_its_clock(run_share, replace(load, world=world))

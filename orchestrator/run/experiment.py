@@ -91,7 +91,11 @@ def execute(
         folder = campaign.folder
         hear(CampaignBegins(folder, campaign.plan))
         schedule = Schedule(
-            campaign.plan, folder, following, world.progress.warn, campaign.finished
+            plan=campaign.plan,
+            folder=folder,
+            following=following,
+            warn=world.progress.warn,
+            recorded=campaign.finished,
         )
         # Gates are saved at each gate, so that a program that is killed loses none.
         keep = partial(campaign_writing.save_gates, folder)
@@ -189,15 +193,15 @@ def _all_runs(
         run_world = _world_of(run, plan, world)
         draft = Draft(doubts=setbacks.doubts(run))
         here = RunContext(
-            plan,
-            run,
-            parts,
-            gates,
-            schedule.folder,
-            run_world,
-            draft,
-            forgone,
-            hear,
+            plan=plan,
+            run=run,
+            parts=parts,
+            gates=gates,
+            campaign=schedule.folder,
+            world=run_world,
+            draft=draft,
+            forgone=forgone,
+            hear=hear,
         )
         hear(RunBegins(plan, run, here.profile, left_s))
         took_s = _recorded(here)

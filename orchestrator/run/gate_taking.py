@@ -85,7 +85,7 @@ class GateTaker:
         self._world.progress.step(f"disk check: {question}", expected_s)
         started_s = self._world.clock.monotonic()
         if thorough:
-            gate = self._measured(tier, place, thorough, drain)
+            gate = self._measured(tier, place, thorough=True, drain=drain)
         else:
             gate = self._tried(tier, place, drain)
         # Estimates learn from quick checks alone; the others take minutes.
@@ -101,15 +101,15 @@ class GateTaker:
 
     def _tried(self, tier: Tier, place: GatePlace, drain: bool) -> Gate:
         """A busy moment of this machine may fail an honest disk; a dishonest one fails on."""
-        gate = self._measured(tier, place, False, drain)
+        gate = self._measured(tier, place, thorough=False, drain=drain)
         for _ in range(_RETRIES):
             if gate.passed or _is_drained(gate):
                 break
-            gate = self._measured(tier, place, False, drain)
+            gate = self._measured(tier, place, thorough=False, drain=drain)
         return gate
 
     def _measured(
-        self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
+        self, tier: Tier, place: GatePlace, *, thorough: bool, drain: bool
     ) -> Gate:
         abilities = self._abilities(tier)
         world = self._scoped()
@@ -155,7 +155,13 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
         is_reused = is_reused and gate.reused
     worst = busy_machines.worst(devices.values())
     device = {**first.device, **worst, "machines": devices}
-    return Gate(first.tier, taken_s, tuple(checks), device, is_reused)
+    return Gate(
+        tier=first.tier,
+        taken_s=taken_s,
+        checks=tuple(checks),
+        device=device,
+        reused=is_reused,
+    )
 
 
 def _checks_on(place: GatePlace, gate: Gate) -> Iterator[GateCheck]:

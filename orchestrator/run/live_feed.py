@@ -175,12 +175,12 @@ class LiveFeed:
             if (other.profile, other.workload) == (run.profile, run.workload):
                 repetitions = max(repetitions, other.repetition)
         return LiveRun(
-            run.number,
-            len(planned),
-            run.profile,
-            run.workload,
-            run.repetition,
-            repetitions,
+            number=run.number,
+            runs=len(planned),
+            profile=run.profile,
+            workload=run.workload,
+            repetition=run.repetition,
+            repetitions=repetitions,
         )
 
     def _doing(self, now_s: float) -> str:

@@ -73,7 +73,13 @@ def _under_load(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Phase:
     """Warm-up and window; returns the window."""
-    asked = ClientLoad(here.workload, cluster, clients[0], here.raw, here.world)
+    asked = ClientLoad(
+        workload=here.workload,
+        cluster=cluster,
+        client=clients[0],
+        out=here.raw,
+        world=here.world,
+    )
     with _accompanied(here, disks, clients, asked) as load:
         warmup, measure = several_clients.run(here.generator, load, clients)
     # The window was longer by the time in which limits were changed, if any could be.

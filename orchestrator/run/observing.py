@@ -121,7 +121,15 @@ def observe(
     end_s = begun_s + length_s
     if end_s <= now_s:
         raise _is_over(folder, end_s)
-    reader = _DiskReader(folder, disks, machines, clock, collectors, look, Counter())
+    reader = _DiskReader(
+        folder=folder,
+        disks=disks,
+        machines=machines,
+        clock=clock,
+        collectors=collectors,
+        look=look,
+        misses=Counter(),
+    )
     if not pieces:
         with reader.reading(1.0, now_s):
             reader.wait_until(end_s)

@@ -64,13 +64,13 @@ def of_record(record: Record) -> RunOutline:
         ended_s = record.phases[-1].end_s
         last_phase = record.phases[-1].name
     return RunOutline(
-        record.run,
-        record.outcome,
-        record.failure or "",
-        tuple(_figures(record)),
-        began_s,
-        ended_s,
-        last_phase,
+        run=record.run,
+        outcome=record.outcome,
+        failure=record.failure or "",
+        figures=tuple(_figures(record)),
+        began_s=began_s,
+        ended_s=ended_s,
+        last_phase=last_phase,
     )
 
 

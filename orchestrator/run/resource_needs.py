@@ -160,7 +160,14 @@ def _on_machines(
         # Space that cannot be seen from here is not held against the plan.
         with suppress(OSError):
             free_bytes = machine.free_bytes(place)
-            yield Need("", share.what, place, needed_bytes, free_bytes, name)
+            yield Need(
+                profile="",
+                what=share.what,
+                place=place,
+                needed_bytes=needed_bytes,
+                free_bytes=free_bytes,
+                machine=name,
+            )
 
 
 def _shares(
@@ -210,7 +217,13 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
     what = f"of memory, twice the data of {of_nodes} that --without disk keeps there"
     for machine in world.platform.machines_of_nodes():
         free_bytes = machine.facts().memory_bytes
-        yield Need(profile.name, what, None, needed_bytes, free_bytes)
+        yield Need(
+            profile=profile.name,
+            what=what,
+            place=None,
+            needed_bytes=needed_bytes,
+            free_bytes=free_bytes,
+        )
 
 
 def short_memory(plan: Plan, world: World) -> Iterator[str]:

@@ -46,7 +46,13 @@ class SystemShell:
                 evidence=output.decode(errors="replace"),
             ) from error
         took_s = time.monotonic() - started
-        return Completed(tuple(argv), process.returncode, out, err, took_s)
+        return Completed(
+            argv=tuple(argv),
+            exit_code=process.returncode,
+            out=out,
+            err=err,
+            duration_s=took_s,
+        )
 
 
 def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:

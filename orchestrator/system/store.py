@@ -57,7 +57,7 @@ _Read = TypeVar("_Read")
 def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
-    return _load(campaign, partial(_run_in, tables))
+    return _load(campaign, partial(_run_in, with_tables=tables))
 
 
 def load_again(campaign: Path, before: runs_read_before.RunsReadBefore) -> Results:
@@ -98,7 +98,7 @@ def record_in(folder: run_folders.RunFolder) -> Record | None:
 
 def load_run(folder: Path) -> RunData:
     """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(_record(folder, []), folder, True, _Remarks())
+    return _run_data(_record(folder, []), folder, _Remarks(), with_tables=True)
 
 
 def verdict(campaign: Path) -> Verdict:
@@ -111,7 +111,7 @@ def has_samples(folder: Path) -> bool:
     from orchestrator.system import run_tables
 
     file = folder / run_folders.SAMPLES
-    return _whole(partial(run_tables.is_table, file), False, _Remarks())
+    return _whole(partial(run_tables.is_table, file), _Remarks(), otherwise=False)
 
 
 # The order stays, because the checksum depends on it.
@@ -147,13 +147,15 @@ def _without_runs(campaign: Path, remarks: _Remarks) -> Results:
         campaign / PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
     remarks.left_out.extend(extension_files.not_shown(campaign / PREDICTIONS))
-    verified = _whole(partial(_verified, campaign, remarks.changed), None, remarks)
+    verified = _whole(
+        partial(_verified, campaign, remarks.changed), remarks, otherwise=None
+    )
     return Results(
-        campaign.resolve().name,
-        plan,
-        fingerprints[0],
-        (),
-        gates,
+        name=campaign.resolve().name,
+        plan=plan,
+        fingerprint=fingerprints[0],
+        runs=(),
+        gates=gates,
         predictions=predictions,
         later_fingerprints=tuple(fingerprints[1:]),
         verified=verified,
@@ -168,7 +170,7 @@ def _fingerprints(
     for part in range(1, 2 + interruptions(plan)):
         file = campaign / fingerprint_name(part)
         read = partial(stored_json.facts, file, remarks.changed)
-        yield _whole(read, dict[str, Any](), remarks)
+        yield _whole(read, remarks, otherwise=dict[str, Any]())
 
 
 def _verified(campaign: Path, changed: list[str]) -> Verified | None:
@@ -198,12 +200,12 @@ def _runs(
 
 
 def _run_in(
-    tables: bool, folder: run_folders.RunFolder, remarks: _Remarks
+    folder: run_folders.RunFolder, remarks: _Remarks, *, with_tables: bool
 ) -> RunData | None:
     record = _record_in(folder, remarks)
     if record is None:
         return None
-    return _run_data(record, folder.path, tables, remarks)
+    return _run_data(record, folder.path, remarks, with_tables=with_tables)
 
 
 def _run_unless_read(
@@ -216,7 +218,7 @@ def _run_unless_read(
         content = plain_files.read(file)
     except (OSError, CutError, NotReadableError):
         # It says what is to be said of a record that cannot be read.
-        return _run_in(False, folder, remarks)
+        return _run_in(folder, remarks, with_tables=False)
     digest = runs_read_before.digest(content)
     run = before.found(file, digest)
     # The plan says which run belongs there, and may have changed although the record has not.
@@ -226,7 +228,7 @@ def _run_unless_read(
     record = _record_in(folder, remarks, content)
     if record is None:
         return None
-    run = _run_data(record, folder.path, False, remarks)
+    run = _run_data(record, folder.path, remarks, with_tables=False)
     # Of a record that somebody changed it must be said each time.
     if len(remarks.changed) == changed_before:
         before.keep(file, digest, run)
@@ -241,7 +243,7 @@ def _record_in(
     if not plain_files.is_file(folder.path / run_folders.RECORD):
         return None
     read = partial(_record, folder.path, remarks.changed, already_read)
-    record = _whole(read, None, remarks)
+    record = _whole(read, remarks, otherwise=None)
     if record is None:
         return None
     unlike = run_folders.unlike(record, folder)
@@ -258,7 +260,7 @@ def _kept_tuple(
     read = partial(
         stored_json.read_json, file, noun, part=part, changed=remarks.changed
     )
-    return _whole(read, (), remarks)
+    return _whole(read, remarks, otherwise=())
 
 
 def _with_notes(plan: Plan, about_files: Iterable[Note]) -> Plan:
@@ -319,7 +321,7 @@ def _in_folder(text: str, campaign: Path) -> str:
 _ReadRun = Callable[[run_folders.RunFolder, _Remarks], RunData | None]
 
 
-def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _Read:
+def _whole(read: Callable[[], _Read], remarks: _Remarks, *, otherwise: _Read) -> _Read:
     """What is read; `otherwise` if its file was cut or may not be read, which is then said in
     `remarks`."""
     try:
@@ -329,10 +331,12 @@ def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _R
         return otherwise
 
 
-def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> RunData:
+def _run_data(
+    record: Record, folder: Path, remarks: _Remarks, *, with_tables: bool
+) -> RunData:
     """Its transactions and samples are read when they are asked for; its seconds now, because they
     may have been cut."""
-    if not tables:
+    if not with_tables:
         return RunData(record, _no_intervals, Samples(tuple), _no_parts)
     from orchestrator.system import run_tables
 
@@ -340,7 +344,9 @@ def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> 
     file = folder / run_folders.INTERVALS
     if plain_files.is_file(file):
         # Small, and read whole: whether it was cut is seen at its end alone.
-        intervals = _whole(partial(run_tables.intervals, file), intervals, remarks)
+        intervals = _whole(
+            partial(run_tables.intervals, file), remarks, otherwise=intervals
+        )
     texts = run_tables.SAMPLED_TEXTS
     own_samples = _parts_of(folder / run_folders.SAMPLES, remarks, texts)
     metrics = disk_metric_files.of_run(folder.parent.parent, folder.name)
@@ -362,7 +368,7 @@ def _parts_of(
     """What reads the table of a file in parts; of one that is not there, or cut, none."""
     from orchestrator.system import run_tables
 
-    if _whole(partial(run_tables.is_table, file), False, remarks):
+    if _whole(partial(run_tables.is_table, file), remarks, otherwise=False):
         return partial(run_tables.parts, file, columns)
     return _no_parts
 

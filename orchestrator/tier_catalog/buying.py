@@ -65,7 +65,13 @@ def bought(row: AskedRow, name: str, title: str) -> Chosen:
             size_bytes=size_bytes,
         ),
     )
-    return Chosen(tier, limits, row.full_name, row.kind, size_bytes)
+    return Chosen(
+        tier=tier,
+        limits=limits,
+        type=row.full_name,
+        kind=row.kind,
+        size_bytes=size_bytes,
+    )
 
 
 def _storage_class(

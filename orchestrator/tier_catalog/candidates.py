@@ -123,7 +123,9 @@ def _purchase(
     if host.size:
         passed = through(host.size, full_name, count)
     lacks = _lacks(tier, passed, host)
-    return Purchase(asked, tier, passed, kind.io_unit_bytes, lacks)
+    return Purchase(
+        keys=asked, tier=tier, vm=passed, unit_bytes=kind.io_unit_bytes, lacks=lacks
+    )
 
 
 def _lacks(tier: Tier, passed: Limits, host: _Host) -> str:

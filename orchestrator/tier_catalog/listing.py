@@ -126,7 +126,7 @@ def _vms(catalog: Catalog) -> Iterator[VmRow]:
         price = next(iter(vm.prices), None)
         if vm.uncached:
             limits = vm.uncached.limits(vm.max_disks)
-            yield VmRow(name, None, vm, limits, price)
+            yield VmRow(name=name, disk_type=None, size=vm, limits=limits, price=price)
             continue
         for disk_type, caps in vm.by_type.items():
             limits = caps.limits(vm.max_disks)

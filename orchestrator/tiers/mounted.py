@@ -136,7 +136,11 @@ class MountedTier:
                     )
                     taken.append(
                         truth_gate.Taken(
-                            place.key, place.title, place.nodes, gate, place.only_wal
+                            key=place.key,
+                            title=place.title,
+                            nodes=place.nodes,
+                            gate=gate,
+                            holds_log_alone=place.only_wal,
                         )
                     )
         return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)

@@ -165,7 +165,13 @@ class _GateVolume:
         nodes: tuple[str, ...] = ()
         if not self.disks.of_log:
             nodes = (self.node,)
-        return truth_gate.Taken(name, title, nodes, gate, self.disks.of_log)
+        return truth_gate.Taken(
+            key=name,
+            title=title,
+            nodes=nodes,
+            gate=gate,
+            holds_log_alone=self.disks.of_log,
+        )
 
 
 def _gate_volumes(

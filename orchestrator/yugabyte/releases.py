@@ -34,7 +34,13 @@ def series() -> tuple[ReleaseSeries, ...]:
         released = _date(row["released"])
         end_of_life = _date(row["end_of_life"])
         listed.append(
-            ReleaseSeries(name, row["support"], released, end_of_life, row["newest"])
+            ReleaseSeries(
+                name=name,
+                support=row["support"],
+                released=released,
+                end_of_life=end_of_life,
+                newest=row["newest"],
+            )
         )
     return tuple(listed)
 

@@ -47,12 +47,12 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
     names += asked.subjects
     lines = Brief(
         # The first line is a headline, which has no full stop.
-        headline(brief.what, names),
-        opening(brief.why, names),
-        opening(brief.how_sure, names),
-        sentence(_not_tested(asked, answer)),
-        sentence(brief.price),
-        _with_metrics(asked, brief.next_step),
+        what=headline(brief.what, names),
+        why=opening(brief.why, names),
+        how_sure=opening(brief.how_sure, names),
+        not_tested=sentence(_not_tested(asked, answer)),
+        price=sentence(brief.price),
+        next_step=_with_metrics(asked, brief.next_step),
     )
     if answer.kind == "comparison":
         may_say_buy = _may_say_buy(asked, answer)

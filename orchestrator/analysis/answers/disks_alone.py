@@ -151,13 +151,13 @@ def _brief(
     what, further = _iops_in_words(disks)
     bandwidth = f"fio found these limits, and {prose.listed(bandwidths)}"
     return Brief(
-        what,
-        f"{further}{bandwidth}; the lightest I/O took {prose.listed(latencies)}.",
+        what=what,
+        why=f"{further}{bandwidth}; the lightest I/O took {prose.listed(latencies)}.",
         # No surer than of the disk that was measured the fewest times.
-        _how_sure(asked, min(disk.runs for disk in disks)),
-        _not_tested(asked, untested),
-        phrases.closed("; ".join(prices)),
-        f"Which disk is enough depends on the database: run `{command}`.",
+        how_sure=_how_sure(asked, min(disk.runs for disk in disks)),
+        not_tested=_not_tested(asked, untested),
+        price=phrases.closed("; ".join(prices)),
+        next_step=f"Which disk is enough depends on the database: run `{command}`.",
     )
 
 

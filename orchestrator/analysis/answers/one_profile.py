@@ -266,7 +266,9 @@ def _proof_of_one_profile(decision: Decision | None) -> ProofWord:
 
 
 def _figure(cell: CellSummary) -> MeasuredFigure:
-    return MeasuredFigure(cell.metric, cell.scope, cell.mean, cell.unit, cell.n)
+    return MeasuredFigure(
+        metric=cell.metric, scope=cell.scope, value=cell.mean, unit=cell.unit, n=cell.n
+    )
 
 
 def _figure_or_none(cell: CellSummary | None) -> MeasuredFigure | None:

@@ -310,7 +310,7 @@ def _judged(
 ) -> Iterator[ProfileDelta]:
     """The judged changes, in the order of `figures`."""
 
-    def judged_together(has_history: bool) -> Iterator[Delta]:
+    def judged_together(*, has_history: bool) -> Iterator[Delta]:
         pairs: list[figure_pairs.Pair] = []
         for figure in figures:
             if figure.has_history == has_history:
@@ -319,8 +319,8 @@ def _judged(
 
     # Figures are corrected for their number. Those without history can prove nothing, and must not
     # make the others stricter.
-    with_history = judged_together(True)
-    without_history = judged_together(False)
+    with_history = judged_together(has_history=True)
+    without_history = judged_together(has_history=False)
     for figure in figures:
         if figure.has_history:
             yield _with_history(figure, next(with_history))

@@ -210,11 +210,11 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     if candidate.price:
         monthly_cost = candidate.monthly_cost
     return Decision(
-        contest.workload,
-        candidate.name,
-        in_one_text(sentences),
-        monthly_cost,
-        candidate.currency,
+        workload=contest.workload,
+        tier=candidate.name,
+        reason=in_one_text(sentences),
+        monthly_cost=monthly_cost,
+        currency=candidate.currency,
         reason_parts=reason.parts,
         sentences=sentences,
         criterion=reason.criterion,

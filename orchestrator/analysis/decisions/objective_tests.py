@@ -60,12 +60,12 @@ class ObjectiveTest:
         """`level`: at which it is met."""
         clause = format_objective(self.objective)
         return ObjectiveResult(
-            clause,
-            self._word(level),
-            self.measured,
-            self.value,
-            self.low,
-            self.high,
+            objective=clause,
+            word=self._word(level),
+            measured=self.measured,
+            value=self.value,
+            ci_low=self.low,
+            ci_high=self.high,
             mean=self.mean,
             interval=self.interval,
         )

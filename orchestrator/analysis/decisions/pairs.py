@@ -35,13 +35,13 @@ class Comparison:
         if self.ratio.interval_pct is not None:
             low_pct, high_pct = self.ratio.interval_pct
         return Change(
-            self.criterion.metric,
-            self.criterion.scope,
-            self.criterion.title,
-            self.other.name,
-            self.ratio.change_pct,
-            low_pct,
-            high_pct,
+            metric=self.criterion.metric,
+            scope=self.criterion.scope,
+            title=self.criterion.title,
+            against=self.other.name,
+            change_pct=self.ratio.change_pct,
+            ci_low_pct=low_pct,
+            ci_high_pct=high_pct,
         )
 
     def __str__(self) -> str:

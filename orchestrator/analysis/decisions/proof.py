@@ -84,7 +84,14 @@ def prove(compared: ComparedTiers) -> Proof:
     claimed = [p for name, p in claims.p_values.items() if name not in silent]
     level = many_tests.level_of_claims(claimed, claims.level)
     standings = standings_of(claims.p_values, level, refused=refused)
-    return Proof(comparisons, tested, standings, level, failing, claims.p_values)
+    return Proof(
+        comparisons=comparisons,
+        objectives=tested,
+        standings=standings,
+        level=level,
+        failing=failing,
+        claims=claims.p_values,
+    )
 
 
 def _claims_to_meet_slo(tested: Mapping[str, Sequence[ObjectiveTest]]) -> _Claims:
@@ -210,7 +217,14 @@ def _compared(
         candidate, other, criterion, compared.tiers, compared.rules.share
     )
     if ratio.p_value is None:
-        return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
+        return Comparison(
+            candidate=candidate,
+            other=other,
+            criterion=criterion,
+            ratio=ratio,
+            p_value=1.0,
+            p_within=1.0,
+        )
     # This is the p-value of the hypothesis that the ratio is beyond the bound. A latency beyond it
     # makes the tier worse by more than the margin. A rate does so if it is not beyond.
     worse = ratio.chance_beyond(compared.rules.bound_of(criterion))

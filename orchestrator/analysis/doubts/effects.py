@@ -16,14 +16,14 @@ def excludes_the_run(
     A doubt that follows from a figure must not exclude: that would be to choose among
     results (docs/METHOD.md, "Which runs count").
     """
-    return Doubt(kind, text, advice, run, "excludes")
+    return Doubt(kind=kind, text=text, advice=advice, run=run, effect="excludes")
 
 
 def forbids_a_conclusion(
     kind: DoubtKind, text: str, advice: str, run: int | None = None
 ) -> Doubt:
     """The tier looks better than it is, or all alike: nothing is concluded in its favour."""
-    return Doubt(kind, text, advice, run, "forbids")
+    return Doubt(kind=kind, text=text, advice=advice, run=run, effect="forbids")
 
 
 def limits_the_answer(
@@ -34,7 +34,9 @@ def limits_the_answer(
     profile: str | None = None,
 ) -> Doubt:
     """The figures hold, but for less than a buyer may think: the answer's sentence says it."""
-    return Doubt(kind, text, advice, run, "limits", profile)
+    return Doubt(
+        kind=kind, text=text, advice=advice, run=run, effect="limits", profile=profile
+    )
 
 
 def is_only_told(
@@ -45,4 +47,6 @@ def is_only_told(
     profile: str | None = None,
 ) -> Doubt:
     """It stands with the figures: it widens intervals, or tells of their measurement."""
-    return Doubt(kind, text, advice, run, "told", profile)
+    return Doubt(
+        kind=kind, text=text, advice=advice, run=run, effect="told", profile=profile
+    )

@@ -319,5 +319,5 @@ def _least(demand: Demand, sold: _Sold, share: float) -> float:
         cap = RateCap("", sold.counted, rate, rate)
         return judged(demand, (cap,), IO_BYTES).more <= share
 
-    place = bisect_left(rates, True, key=carries)
+    place = bisect_left(rates, x=True, key=carries)
     return float(rates[min(place, _FINE - 1)])

@@ -91,7 +91,13 @@ def bounds_of(demand: Demand, caps: Caps, unit: int | None, slack: Slack) -> Bou
     )
     if seconds:
         return _by_draws(draws, hard_band, slack)
-    return Bounds(_NOT_KNOWN, hard_band, hard.most_s, draws.low[0], draws.high[0])
+    return Bounds(
+        waits=_NOT_KNOWN,
+        queues=hard_band,
+        reached_s=hard.most_s,
+        low=draws.low[0],
+        high=draws.high[0],
+    )
 
 
 def _replays(
@@ -131,4 +137,10 @@ def _by_draws(draws: _Draws, hard_band: Band, slack: Slack) -> Bounds:
         least=band(low_waits, within, spread).least,
         most=band(high_waits, within, spread).most,
     )
-    return Bounds(waits, queues, draws.reached_s, draws.low[0], draws.high[0])
+    return Bounds(
+        waits=waits,
+        queues=queues,
+        reached_s=draws.reached_s,
+        low=draws.low[0],
+        high=draws.high[0],
+    )

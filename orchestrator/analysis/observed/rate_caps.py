@@ -89,7 +89,13 @@ def _cap(
     """The cap, if there is a limit."""
     if base:
         top = max(base, peak or 0)
-        yield RateCap(name, counted, base, top, (top - base) * lasts_s)
+        yield RateCap(
+            name=name,
+            counted=counted,
+            base=base,
+            top=top,
+            bucket=(top - base) * lasts_s,
+        )
 
 
 def asked(

@@ -50,13 +50,13 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     mean = float(data.mean())
     median = float(np.median(data))
     if data.size < 2:
-        return Summary(1, mean, median, None, None)
+        return Summary(n=1, mean=mean, median=median, ci_low=None, ci_high=None)
     standard_error = float(data.std(ddof=1)) / math.sqrt(data.size)
     quantile = t_quantile(0.5 + confidence / 2, data.size - 1)
     half_width = quantile * standard_error
     low = mean - half_width
     high = mean + half_width
-    return Summary(int(data.size), mean, median, low, high)
+    return Summary(n=int(data.size), mean=mean, median=median, ci_low=low, ci_high=high)
 
 
 def rank(count: int, percent: float) -> int:
@@ -207,7 +207,14 @@ def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -
     # more.
     low = math.exp(change - half)
     high = math.exp(min(change + half, 700.0))
-    return Ratio(math.exp(change), low, high, p_value, error, freedom)
+    return Ratio(
+        ratio=math.exp(change),
+        low=low,
+        high=high,
+        p_value=p_value,
+        error=error,
+        freedom=freedom,
+    )
 
 
 def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio:

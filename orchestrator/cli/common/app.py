@@ -54,14 +54,14 @@ def _all_parts(platform: Platform | None = None) -> Parts:
     if platform is not None:
         sampled = collectors(platform)
     return Parts(
-        members,
-        load_generators(),
-        tier_mechanisms(),
-        sampled,
-        partial(_cluster_collectors, members),
-        statements.statement_counts,
-        partial(_session_history, members),
-        packages.installed,
+        databases=members,
+        load_generators=load_generators(),
+        tiers=tier_mechanisms(),
+        collectors=sampled,
+        connected=partial(_cluster_collectors, members),
+        statements=statements.statement_counts,
+        waits=partial(_session_history, members),
+        packages=packages.installed,
     )
 
 
@@ -221,12 +221,12 @@ class App:
         existing = ExistingCluster(connect=nobody)
         databases = {**parts.databases, ExistingCluster.name: existing}
         world = World(
-            self.clock,
-            self.shell,
-            cast(Platform, UnaskedPlatform()),
-            self.progress,
-            self.cache,
-            self.root,
+            clock=self.clock,
+            shell=self.shell,
+            platform=cast(Platform, UnaskedPlatform()),
+            progress=self.progress,
+            cache=self.cache,
+            root=self.root,
         )
         return replace(parts, databases=databases), world
 

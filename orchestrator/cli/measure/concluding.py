@@ -35,9 +35,18 @@ class ReportPaths:
     charts: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class Conclusion:
+    """A campaign as it was judged, and where its report was written."""
+
+    campaign: Results
+    verdict: Verdict
+    report: ReportPaths
+
+
 def conclude(
     folder: Path, objectives: str | None = None, cache: Path | None = None
-) -> tuple[Results, Verdict, ReportPaths]:
+) -> Conclusion:
     """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
     judge by instead of the plan's. `cache`: as of `report.files`. NotWrittenError."""
     basis = None
@@ -46,7 +55,8 @@ def conclude(
         # verdict, and must not be in its digest.
         basis = judged_runs.basis_of(folder)
     campaign, verdict = found(folder, objectives)
-    return campaign, verdict, keep(campaign, verdict, folder, cache, basis)
+    report = keep(campaign, verdict, folder, cache, basis)
+    return Conclusion(campaign, verdict, report)
 
 
 def found(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:

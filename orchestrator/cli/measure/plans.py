@@ -122,13 +122,14 @@ def _options_given(request: Request) -> set[str]:
 def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
-    workloads, repetitions, notes = _windows(draft.workloads, draft.profiles, request)
+    timed = _windows(draft.workloads, draft.profiles, request)
+    notes = timed.notes
     # Nodes get room for the largest value in `fitting.fitted` if --vary is given.
     if not request.vary:
         notes += overrides.notes(draft.workloads, draft.of_files)
     loads = factors.parse(request.sweep, "load")
     at_loads, share_pct = varied_workloads.at_loads(
-        _with_seed(workloads, request.seed), loads, request.latency_at
+        _with_seed(timed.workloads, request.seed), loads, request.latency_at
     )
     notes += tuple(plan_notes.of_scale(at_loads, request.scale))
     notes += tuple(plan_notes.of_slow_disks(at_loads))
@@ -138,7 +139,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
         draft,
         profiles=fitted.profiles,
         workloads=fitted.workloads,
-        repetitions=repetitions,
+        repetitions=timed.repetitions,
         latency_at_pct=share_pct,
         notes=(*draft.notes, *notes, *fitted.notes),
     )
@@ -274,7 +275,7 @@ def _finds(plan: Plan, time: str) -> Note:
     """What was planned, and the change that it finds four times in five."""
     # Each length is named once, whichever workloads have it.
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
-    windows = listed(list(lengths))
+    windows_in_words = listed(list(lengths))
     # These are the most repetitions with --until; without it there are no looks.
     n = max(plan.looks, default=plan.repetitions)
     # Power of a paired t-test: of n pairs (t(97.5 %) + t(80 %)) · √2 · noise ÷ √n, with n - 1
@@ -282,9 +283,10 @@ def _finds(plan: Plan, time: str) -> Note:
     quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)
     change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
     repetitions = counted(n, "repetition")
+    planned = f"{repetitions} of windows of {windows_in_words}"
     return detailed_note(
         "planned in time",
-        f"{repetitions} of windows of {windows} end within {time}, by the longest estimate",
+        f"{planned} end within {time}, by the longest estimate",
         f"If runs of one tier vary by {NOISE_PCT:g} %, "
         f"they find a change of {change_pct:.0f} % four times in five",
     )
@@ -331,19 +333,17 @@ def _looks(request: Request) -> Mapping[int, float]:
 
 def _windows(
     workloads: tuple[Workload, ...], profiles: Sequence[Profile], request: Request
-) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
-    """The workloads with the windows asked for, and the repetitions of those that have their own
-    number. UsageError where a database cannot say how far apart its checkpoints are."""
+) -> windows.FittedWindows:
+    """UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
         return windows.many(workloads, request.repetitions)
     # Only a database has checkpoints, and only if it is written to.
     have_checkpoints = any(load.writes and not load.database for load in workloads)
     if request.windows == "scale" or not have_checkpoints:
-        return workloads, {}, ()
+        return windows.FittedWindows(workloads)
     # All tiers get windows of one length, else their figures could not be compared.
     longest_s = max(_checkpoint_interval_s(profile) for profile in profiles)
-    fitted, notes = windows.of_whole_intervals(workloads, longest_s)
-    return fitted, {}, notes
+    return windows.of_whole_intervals(workloads, longest_s)
 
 
 def _checkpoint_interval_s(profile: Profile) -> float:

@@ -174,7 +174,14 @@ def _at(
     unpriced, of_files = read_files()
     workloads = _as_asked(bound, request)
     profiles = _with_clients(profiles, request.clients)
-    return PlanDraft(request, (), profiles, workloads, unpriced, of_files)
+    return PlanDraft(
+        request=request,
+        values=(),
+        profiles=profiles,
+        workloads=workloads,
+        unpriced=unpriced,
+        of_files=of_files,
+    )
 
 
 def _as_asked(loads: Sequence[Workload], request: Request) -> tuple[Workload, ...]:

@@ -171,7 +171,13 @@ def _cluster(declared: declaration.Existing) -> Cluster:
             place, declared.masters, declared.tservers, declared.ysql
         )
         nodes.append(Node(f"node-{place + 1}", "database", sources=urls))
-    return Cluster("yugabytedb", "", tuple(nodes), tuple(_endpoints(declared)), "")
+    return Cluster(
+        database="yugabytedb",
+        version="",
+        nodes=tuple(nodes),
+        endpoints=tuple(_endpoints(declared)),
+        network="",
+    )
 
 
 def _endpoints(declared: declaration.Existing) -> Iterator[Endpoint]:

@@ -90,7 +90,9 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
         content = yaml_text.parse(where, text)
     except UsageError as error:
         return "file", list(error.mistakes)
-    given = _GivenFile(file, _kind(file, content), where, text, content)
+    given = _GivenFile(
+        path=file, kind=_kind(file, content), where=where, text=text, content=content
+    )
     # Each once, though several scales may have it.
     mistakes = dict.fromkeys(_mistakes(app, given))
     texts = {where: text}

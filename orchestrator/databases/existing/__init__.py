@@ -300,12 +300,12 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
     nodes = cluster_facts.nodes(declared, handle.observed)
     # Loaders need not collect statistics on PostgreSQL: `_vacuum` does.
     return Cluster(
-        flavour,
-        version,
-        nodes,
-        tuple(endpoints),
-        HOST_NETWORK,
-        handle,
+        database=flavour,
+        version=version,
+        nodes=nodes,
+        endpoints=tuple(endpoints),
+        network=HOST_NETWORK,
+        handle=handle,
         analyze=flavour == "yugabytedb" and versions.analyzed(version),
     )
 

@@ -15,7 +15,7 @@ from orchestrator.databases.existing.declaration import (
 )
 from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.system import http_client
-from orchestrator.system.sql import Connect
+from orchestrator.system.sql import Connect, Session
 from orchestrator.yugabyte import pages, queries, versions
 
 Fact = TypeVar("Fact")
@@ -31,9 +31,8 @@ class Host:
     pooler: str | None = None  # the sign of a pooler
     nodes: int | None = None  # the number of nodes that a YugabyteDB knows
     sessions: int | None = None  # the number of sessions that it takes
-    waits_counted: bool = (
-        False  # whether it counts the time that sessions wait for disks
-    )
+    # Whether it counts the time that sessions wait for disks.
+    waits_counted: bool = False
     cpus: float | None = None
     memory_bytes: int | None = None
     pressure: bool = False  # whether it counts the time for which tasks waited
@@ -73,8 +72,8 @@ class Observation:
 def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
     hosts: list[Host] = []
-    for i in range(len(declared.servers)):
-        hosts.append(_ask(declared, i, connect))
+    for place in range(len(declared.servers)):
+        hosts.append(_ask(declared, place, connect))
     # The first speaks for all: `against_profile` refuses hosts that run different servers.
     banner = hosts[0].banner
     number = _number_in(banner)
@@ -118,9 +117,10 @@ def _first(values: Iterable[Fact | None]) -> Fact | None:
     return None
 
 
-def _ask(declared: Existing, number: int, connect: Connect) -> Host:
-    at = address(declared, declared.maintenance_database, declared.servers[number])
-    with connect(at, 30.0) as session:
+def _ask(declared: Existing, place: int, connect: Connect) -> Host:
+    """What the server at this place of the declaration says, and its machine."""
+    server = address(declared, declared.maintenance_database, declared.servers[place])
+    with connect(server, 30.0) as session:
         banner = queries.banner(session)
         other = servers.refused(banner, session)
         flavour = servers.banner_of(banner)
@@ -129,27 +129,29 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         if other or not (flavour or declared.flavour):
             return host
         host = replace(host, sessions=servers.most_sessions(session))
-        of_postgresql = None
         if flavour == YUGABYTEDB:
+            nodes = len(queries.servers(session))
             # The history of sessions of YugabyteDB needs no setting, as PostgreSQL's counters of
             # waits do.
-            host = replace(
-                host, nodes=len(queries.servers(session)), waits_counted=True
-            )
-        elif flavour == POSTGRESQL:
-            of_postgresql = session
-            settings = servers.settings(session)
-            counted = all(settings.get(name) == "on" for name in servers.TIMED)
-            host = replace(host, waits_counted=counted)
-        where = disks.places(declared, number, of_postgresql)
+            host = replace(host, nodes=nodes, waits_counted=True)
+        if flavour == POSTGRESQL:
+            host = replace(host, waits_counted=_counts_waits(session))
+            disk_places = disks.places(declared, place, session)
+        else:
+            disk_places = disks.places(declared, place, None)
     if not declared.node_exporters:
         return host
-    url = f"{declared.node_exporters[number]}/metrics"
-    return _with_machine(host, url, declared, number, where)
+    url = f"{declared.node_exporters[place]}/metrics"
+    return _with_machine(host, url, declared, place, disk_places)
+
+
+def _counts_waits(session: Session) -> bool:
+    settings = servers.settings(session)
+    return all(settings.get(name) == "on" for name in servers.TIMED)
 
 
 def _with_machine(
-    host: Host, url: str, declared: Existing, number: int, where: Places
+    host: Host, url: str, declared: Existing, place: int, disk_places: Places
 ) -> Host:
     """The host with what its node_exporter, which serves `url`, says of it."""
     with http_client.understood(url):
@@ -157,11 +159,11 @@ def _with_machine(
         host = replace(
             host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)
         )
-        if where.data or where.wal:
+        if disk_places.data or disk_places.wal:
             body = http_client.get_exporter(
                 f"{url}?collect[]=filesystem&collect[]=diskstats"
             )
-        host = replace(host, disks=disks.of_host(declared, number, where, body))
+        host = replace(host, disks=disks.of_host(declared, place, disk_places, body))
     # An exporter answers with an error if it lacks a collector that is named. These are not needed.
     with suppress(OSError), http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=pressure")

@@ -67,7 +67,13 @@ class Owner:
 def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
     machine = machine_caches.here()
     place = str(cache.resolve())
-    return Owner(machine.name, campaign, started_s, place, machine.id)
+    return Owner(
+        host=machine.name,
+        campaign=campaign,
+        started_s=started_s,
+        cache=place,
+        machine=machine.id,
+    )
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,12 @@ class Leftover:
         declared = self.declared
         server = declared.servers[0]
         at = sql.Address(
-            server.host,
-            server.port or declared.port,
-            declared.user,
-            "",
-            declared.maintenance_database,
-            tls(declared),
+            host=server.host,
+            port=server.port or declared.port,
+            user=declared.user,
+            password="",
+            database=declared.maintenance_database,
+            tls=tls(declared),
         )
         words = [f"{word}={value}" for word, value in sql.keywords(at).items()]
         return f'psql "{" ".join(words)}" -c \'DROP DATABASE "{declared.database}"\''

@@ -154,12 +154,12 @@ class PostgreSQL(Database):
                 wal_places.wal_devices(nodes, containers.PG_WAL, world)
                 # Loaders need not collect statistics: `settle` does, when it freezes all rows.
                 yield Cluster(
-                    self.name,
-                    version,
-                    nodes,
-                    (endpoint,),
-                    network.name,
-                    plans,
+                    database=self.name,
+                    version=version,
+                    nodes=nodes,
+                    endpoints=(endpoint,),
+                    network=network.name,
+                    handle=plans,
                     analyze=False,
                 )
 

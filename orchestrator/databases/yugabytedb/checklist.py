@@ -18,7 +18,7 @@ from orchestrator.databases.yugabytedb.checks import (
     described,
 )
 from orchestrator.databases.yugabytedb.database import YugabyteNodes
-from orchestrator.databases.yugabytedb.read_checks import READS, ReadCluster
+from orchestrator.databases.yugabytedb.read_checks import READS, ReadCluster, Seen
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
 from orchestrator.parts import CheckedFact, CheckState
 from orchestrator.powers import Network, Platform, World
@@ -31,17 +31,25 @@ _GIB = 2**30
 # ------------------------------------------------------------------ lines about the cluster itself
 
 
-def _settled(probe: Probe) -> tuple[bool, str]:
+def _settled(probe: Probe) -> Seen:
     YugabyteNodes(probe.connect).settle(probe.cluster, probe.world)
     unread = probe.cluster.handle.unread.text()
-    return unread is None, unread or "written out, quiet, and every page was read"
+    return Seen(unread is None, unread or "written out, quiet, and every page was read")
 
 
-START = described(lambda _: (True, "all are up"), "start")
+def _started(_: Probe) -> Seen:
+    return Seen(is_true=True, text="all are up")
+
+
+def _answered(probe: Probe) -> Seen:
+    return Seen(probe.value("SELECT 1 AS one") == 1, "answered")
+
+
+START = described(_started, "start")
 SETTLE = described(_settled, "settle")
 COLD_COPY = described(copied, "cold-copy")
 SECOND_COPY = described(copied, "second-copy")
-TLS = described(lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"), "tls")
+TLS = described(_answered, "tls")
 
 
 def lines() -> tuple[Fact, ...]:
@@ -102,16 +110,20 @@ def first_run(
         network = up.enter_context(platform.network(NETWORK, cluster_spec.nodes))
         trial = _Trial(database, network, connect, world, release)
         yield from trial.findings(
-            cluster_spec, disks, False, (START, *facts, SETTLE), listen
+            cluster_spec,
+            disks,
+            (START, *facts, SETTLE),
+            restored=False,
+            listen=listen,
         )
         # Twice, because a copy's own start changes the disks from which the next one starts.
         for fact in (COLD_COPY, SECOND_COPY):
             world.progress.step("starting again from the same disks")
-            yield from trial.findings(cluster_spec, disks, True, (fact,))
+            yield from trial.findings(cluster_spec, disks, (fact,), restored=True)
         world.progress.step("starting a node with TLS")
         with_tls = {**cluster_spec.settings, "tls": "on"}
         single = replace(cluster_spec, nodes=1, replication_factor=1, settings=with_tls)
-        yield from trial.findings(single, [secured], False, (TLS,))
+        yield from trial.findings(single, [secured], (TLS,), restored=False)
 
 
 def look(
@@ -150,8 +162,9 @@ class _Trial:
         self,
         asked: ClusterSpec,
         disks: Sequence[str],
-        restored: bool,
         facts: Sequence[Fact],
+        *,
+        restored: bool,
         listen: Listen = nobody,
     ) -> Iterator[CheckedFact]:
         """The findings on this cluster; if it does not come up, the first is not confirmed."""
@@ -186,23 +199,27 @@ def read_only(reading: ReadCluster) -> Iterator[CheckedFact]:
         yield _checked(described(look), partial(look, reading), reading.cluster)
 
 
-def _checked(
-    fact: Fact, look: Callable[[], tuple[bool, str]], cluster: Cluster
-) -> CheckedFact:
+def _checked(fact: Fact, look: Callable[[], Seen], cluster: Cluster) -> CheckedFact:
     try:
-        is_true, seen = look()
+        seen = look()
         state: CheckState = "not confirmed"
-        if is_true:
+        if seen.is_true:
             state = "confirmed"
-        checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
+        checked = CheckedFact(
+            name=fact.name,
+            claim=fact.claim,
+            state=state,
+            seen=seen.text,
+            inferred=fact.inferred,
+        )
     except Exception as error:
         checked = _fact_of_error(fact, error, "could not be looked at")
     # The findings are written to a file that users attach to issues.
-    seen = checked.seen
+    text = checked.seen
     for endpoint in cluster.endpoints:
         if endpoint.password:
-            seen = seen.replace(endpoint.password, "***")
-    return replace(checked, seen=seen)
+            text = text.replace(endpoint.password, "***")
+    return replace(checked, seen=text)
 
 
 def _fact_of_error(fact: Fact, error: Exception, state: CheckState) -> CheckedFact:

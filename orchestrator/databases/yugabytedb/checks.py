@@ -1,7 +1,7 @@
 """The first-run checklist on a running cluster: all its checks, and those that write or wait.
 
-Each checks one claim on which the code for YugabyteDB relies, and returns whether it is true and
-what was seen. checklist.yaml has the claims in words, by the names of these functions.
+Each checks one claim on which the code for YugabyteDB relies. checklist.yaml has the claims in
+words, by the names of these functions.
 `read_checks` has those that only read.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb import flags, nodes, read_checks
-from orchestrator.databases.yugabytedb.read_checks import ReadCluster
+from orchestrator.databases.yugabytedb.read_checks import ReadCluster, Seen
 from orchestrator.errors import RunError
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.powers import UNLIMITED, World
@@ -33,12 +33,12 @@ class Probe(ReadCluster):
     batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch
 
 
-Look = Callable[[Probe], tuple[bool, str]]
+Look = Callable[[Probe], Seen]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One claim. `look` returns whether it is true, and what was seen.
+    """One claim, and the `look` that checks it.
 
     inferred: the claim comes from documents or code; no real cluster has shown it yet.
     needed: by `DB=auto`. advice: what to do until the cause is known."""
@@ -57,17 +57,17 @@ def described(look: Look, name: str = "") -> Fact:
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
 
-def _pages(probe: Probe) -> tuple[bool, str]:
+def _pages(probe: Probe) -> Seen:
     sizes: dict[str, int] = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
         for node, url in pages.urls(probe.nodes, server).items():
             # Reading a page without this word resets its histograms for all its readers.
             page = http_client.get(f"{url}/metrics?reset_histograms=false")
             sizes[f"{node} {server}"] = len(page)
-    return len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}"
+    return Seen(len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}")
 
 
-def _memory(probe: Probe) -> tuple[bool, str]:
+def _memory(probe: Probe) -> Seen:
     # Servers see the machine's memory, and not the container's limit.
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
@@ -77,19 +77,21 @@ def _memory(probe: Probe) -> tuple[bool, str]:
     }
     running = pages.flags(probe.tserver())
     values = {name: running.get(name) for name in expected}
-    return values == expected, f"of {limit}: {values}"
+    return Seen(values == expected, f"of {limit}: {values}")
 
 
-def _layout(probe: Probe) -> tuple[bool, str]:
+def _layout(probe: Probe) -> Seen:
     tablets = probe.value(
         # The form of the TPC-C-derived tables' keys; no word about tablets, so flags decide.
         "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
         "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
     )
-    return tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
+    return Seen(
+        tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
+    )
 
 
-def _copy(probe: Probe) -> tuple[bool, str]:
+def _copy(probe: Probe) -> Seen:
     with probe.connect(probe.addresses()[-1], 120.0) as session:
         session.rows(
             "CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS"
@@ -101,23 +103,25 @@ def _copy(probe: Probe) -> tuple[bool, str]:
     return copied(probe)
 
 
-def copied(probe: Probe) -> tuple[bool, str]:
+def copied(probe: Probe) -> Seen:
     """Whether all rows of the copy are there, also after a later start."""
     rows = probe.value("SELECT count(*) AS rows FROM first_copy")
-    return rows == ROWS, f"{rows} rows"
+    return Seen(rows == ROWS, f"{rows} rows")
 
 
-def _commands(probe: Probe) -> tuple[bool, str]:
+def _commands(probe: Probe) -> Seen:
     first = probe.nodes[0]
     idle = ("get_is_load_balancer_idle",)
     hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
     masters = flags.master_addresses(hosts)
-    answer = nodes.admin(first, masters, False, idle, 60, probe.world)
-    nodes.flush_tablets(first, hosts[0], False, 120, probe.world)
-    return re.search(r"Idle = [01]", answer) is not None, answer.strip()
+    answer = nodes.admin(
+        first, masters, tls=False, words=idle, timeout_s=60, world=probe.world
+    )
+    nodes.flush_tablets(first, hosts[0], tls=False, timeout_s=120, world=probe.world)
+    return Seen(re.search(r"Idle = [01]", answer) is not None, answer.strip())
 
 
-def _masters(probe: Probe) -> tuple[bool, str]:
+def _masters(probe: Probe) -> Seen:
     first = probe.nodes[0]
     address = str(nodes.remembered(first, probe.world).get("advertise_address"))
     same = address == probe.cluster.endpoints[0].host
@@ -127,10 +131,10 @@ def _masters(probe: Probe) -> tuple[bool, str]:
         remembered[node.name] = nodes.remembered_masters(node, probe.world)
     complete = all(masters == listed for masters in remembered.values())
     seen = f"{remembered}; the leader lists {listed} (files are written once a minute)"
-    return same and complete, seen
+    return Seen(same and complete, seen)
 
 
-def _leaders(probe: Probe) -> tuple[bool, str]:
+def _leaders(probe: Probe) -> Seen:
     leaders: dict[str, int] = {}
 
     def spread() -> bool:
@@ -140,10 +144,10 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
     in_time = clock.wait_until(
         spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0
     )
-    return in_time, str(leaders)
+    return Seen(in_time, str(leaders))
 
 
-def _copy_index(probe: Probe) -> tuple[bool, str]:
+def _copy_index(probe: Probe) -> Seen:
     """Checks an index as the loader makes it: it is there before the rows, and has each of them
     afterwards."""
     with probe.connect(probe.addresses()[-1], 120.0) as session:
@@ -158,10 +162,10 @@ def _copy_index(probe: Probe) -> tuple[bool, str]:
         counted = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")
     rows = counted[0]["rows"]
     expected = len(range(3, ROWS, 7))
-    return rows == expected, f"{rows} of {expected} rows by the index"
+    return Seen(rows == expected, f"{rows} of {expected} rows by the index")
 
 
-def _analyze(probe: Probe) -> tuple[bool, str]:
+def _analyze(probe: Probe) -> Seen:
     """Loaders analyse several tables at once, each in a session of its own."""
     names = [f"first_analyze_{number}" for number in range(_SESSIONS)]
     for name in names:
@@ -180,11 +184,11 @@ def _analyze(probe: Probe) -> tuple[bool, str]:
 
     for error in at_once.each(analyze, range(_SESSIONS)):
         if error:
-            return False, error
-    return True, f"{_SESSIONS} sessions, 5 times each"
+            return Seen(is_true=False, text=error)
+    return Seen(is_true=True, text=f"{_SESSIONS} sessions, 5 times each")
 
 
-def _batches(probe: Probe) -> tuple[bool, str]:
+def _batches(probe: Probe) -> Seen:
     """Statements that are sent together change all their rows or none, also under conflict."""
     probe.value(
         "CREATE TABLE first_batch (a int PRIMARY KEY, b int)",
@@ -198,7 +202,7 @@ def _batches(probe: Probe) -> tuple[bool, str]:
     refusals.append("none refused")
     seen = f"{done} of {_SESSIONS * _BATCHES} done, rows changed {first} and {second} times"
     # Half a batch would leave the rows apart; one that is done though refused, a count too high.
-    return first == second == done, f"{seen}; {refusals[0]}"
+    return Seen(first == second == done, f"{seen}; {refusals[0]}")
 
 
 @dataclass(frozen=True)
@@ -223,13 +227,13 @@ def _send_batches(probe: Probe, number: int) -> _Sent:
     return _Sent(done, refusal)
 
 
-def _history(probe: Probe) -> tuple[bool, str]:
+def _history(probe: Probe) -> Seen:
     value = pages.flags(probe.tserver()).get("timestamp_history_retention_interval_sec")
     expected = str(flags.HISTORY_S)
-    return value == expected, f"{value} s, expected {expected}"
+    return Seen(value == expected, f"{value} s, expected {expected}")
 
 
-def _auto_analyze(probe: Probe) -> tuple[bool, str]:
+def _auto_analyze(probe: Probe) -> Seen:
     """Masters are asked too: in 2.18 it is a flag of theirs, and any of them may come to lead."""
     values: dict[str, str | None] = {}
     for server in (pages.TSERVER, pages.MASTER):
@@ -237,15 +241,15 @@ def _auto_analyze(probe: Probe) -> tuple[bool, str]:
             running = pages.flags(url)
             for flag in _AUTO_ANALYZE:
                 values[f"{server} of {node}: {flag}"] = running.get(flag)
-    return "true" not in values.values(), str(values)
+    return Seen("true" not in values.values(), str(values))
 
 
-def _ulimits(probe: Probe) -> tuple[bool, str]:
+def _ulimits(probe: Probe) -> Seen:
     # Some shells do not know `-u`.
     argv = ("sh", "-c", "ulimit -n; ulimit -u 2>/dev/null || echo unknown")
     files, *processes = nodes.run(probe.nodes[0], argv, 20, probe.world).out.split()
     enough = files == UNLIMITED or int(files) >= nodes.OPEN_FILES
-    return enough, f"open files {files}, processes {' '.join(processes)}"
+    return Seen(enough, f"open files {files}, processes {' '.join(processes)}")
 
 
 _LOOKS: tuple[Look, ...] = (

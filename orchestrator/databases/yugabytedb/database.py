@@ -148,7 +148,15 @@ class YugabyteNodes(Database):
             version = self._release(handle.settings.version, banner, up, world)
             queries.create_own(session, endpoints[0])
         analyze = versions.analyzed(version)
-        return Cluster(self.name, version, up, endpoints, network, handle, analyze)
+        return Cluster(
+            database=self.name,
+            version=version,
+            nodes=up,
+            endpoints=endpoints,
+            network=network,
+            handle=handle,
+            analyze=analyze,
+        )
 
     def _release(
         self, expected: versions.Version, banner: str, up: Sequence[Node], world: World

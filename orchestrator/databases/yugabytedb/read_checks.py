@@ -1,12 +1,12 @@
 """Checks of the first-run checklist that only read, and so hold for clusters of others too.
 
-Each checks one claim on which the code for YugabyteDB relies, and returns whether it is true and
-what was seen. checklist.yaml has the claims in words, by the names of these functions.
+Each checks one claim on which the code for YugabyteDB relies. checklist.yaml has the claims in
+words, by the names of these functions.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node
@@ -20,6 +20,13 @@ METRICS = (
     "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
     "sst_files",
 )  # fmt: skip
+
+
+class Seen(NamedTuple):
+    """Whether a claim is true, and what was seen of it."""
+
+    is_true: bool
+    text: str
 
 
 @dataclass(frozen=True)
@@ -56,16 +63,16 @@ class ReadCluster:
         return next(iter(rows[0].values()))
 
 
-def banner(probe: ReadCluster) -> tuple[bool, str]:
+def banner(probe: ReadCluster) -> Seen:
     banner = str(probe.value("SELECT version()"))
     # The build comes from the page alone: `version()` of every released build says -b0.
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
     seen = f"{banner}; page: {page}; asked: {probe.release}"
-    return page == probe.release and same, seen
+    return Seen(page == probe.release and same, seen)
 
 
-def addresses(probe: ReadCluster) -> tuple[bool, str]:
+def addresses(probe: ReadCluster) -> Seen:
     """Checks the nodes' addresses.
 
     A managed cluster, or one behind a balancer, has one for several nodes.
@@ -76,26 +83,26 @@ def addresses(probe: ReadCluster) -> tuple[bool, str]:
     seen = f"{counted(nodes_known, 'node')}, {counted(hosts, 'host')}"
     if hosts < nodes_known:
         seen += ": the server there spreads the sessions, and single nodes are not seen"
-    return hosts >= nodes_known, seen
+    return Seen(hosts >= nodes_known, seen)
 
 
-def counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
+def counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> Seen:
     sampled = storage_counters.storage(
         http_client.get(f"{probe.tserver()}{storage_counters.PATH}")
     )
     missing = [name for name in metrics if name not in sampled]
-    return not missing, f"missing: {', '.join(missing) or 'none'}"
+    return Seen(not missing, f"missing: {', '.join(missing) or 'none'}")
 
 
-def statements(probe: ReadCluster) -> tuple[bool, str]:
+def statements(probe: ReadCluster) -> Seen:
     url = probe.first(pages.YSQL)
     counted_statements = storage_counters.statements(
         http_client.get(f"{url}/metrics?reset_histograms=false")
     )
-    return bool(counted_statements), str(counted_statements)
+    return Seen(bool(counted_statements), str(counted_statements))
 
 
-def followers(probe: ReadCluster) -> tuple[bool, str]:
+def followers(probe: ReadCluster) -> Seen:
     """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
     answers = []
     for url in probe.masters():
@@ -104,10 +111,10 @@ def followers(probe: ReadCluster) -> tuple[bool, str]:
             answers.append("answers")
         except OSError as error:
             answers.append(str(error).removeprefix(url))
-    return "answers" in answers, "; ".join(answers)
+    return Seen("answers" in answers, "; ".join(answers))
 
 
-def isolation(probe: ReadCluster) -> tuple[bool, str]:
+def isolation(probe: ReadCluster) -> Seen:
     """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
     since = versions.parse(probe.release).has("read_committed")
     expected = "repeatable read"
@@ -116,11 +123,11 @@ def isolation(probe: ReadCluster) -> tuple[bool, str]:
     with probe.connect(probe.addresses()[0], 60.0) as session:
         level = queries.effective_isolation(session)
     detail = f"{level}; expected of {probe.release}: {expected}"
-    return level == expected, detail
+    return Seen(level == expected, detail)
 
 
 # Checks that only read, and that hold for clusters of others too.
-READS: tuple[Callable[[ReadCluster], tuple[bool, str]], ...] = (
+READS: tuple[Callable[[ReadCluster], Seen], ...] = (
     banner,
     addresses,
     counters,

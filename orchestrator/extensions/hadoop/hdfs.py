@@ -94,12 +94,12 @@ class Hdfs(Database):
                 nodes = container_nodes.node_records(plans, volumes, started, world)
                 endpoint = container_nodes.endpoint(first, RPC, "")
                 yield Cluster(
-                    self.name,
-                    version,
-                    (coordinator, *nodes),
-                    (endpoint,),
-                    network.name,
-                    servers,
+                    database=self.name,
+                    version=version,
+                    nodes=(coordinator, *nodes),
+                    endpoints=(endpoint,),
+                    network=network.name,
+                    handle=servers,
                 )
 
     def settle(self, cluster: Cluster, world: World) -> None:

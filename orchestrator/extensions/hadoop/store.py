@@ -89,7 +89,14 @@ class Store(Database):
                 nodes.append(as_node(container, name, "database"))
             try:
                 handle = pages.Servers("", {}, environment)
-                yield Cluster(self.name, "", tuple(nodes), (), network.name, handle)
+                yield Cluster(
+                    database=self.name,
+                    version="",
+                    nodes=tuple(nodes),
+                    endpoints=(),
+                    network=network.name,
+                    handle=handle,
+                )
             finally:
                 _remove(started[0], environment, world)
 

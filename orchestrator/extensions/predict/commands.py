@@ -126,7 +126,13 @@ def advise(
         cell.workload, objectives, predictions, commands, own_machine
     )
     predicted = Predicted(
-        cell, answer, predictions, tuple(clauses), bool(tier), commands, of_classes
+        cell=cell,
+        answer=answer,
+        predictions=predictions,
+        clauses=tuple(clauses),
+        is_of_named=bool(tier),
+        commands=commands,
+        of_classes=of_classes,
     )
     documents.show(app, _advice_as_json(predicted), document(predicted), *commands)
 

@@ -167,7 +167,13 @@ class Offers:
         # Amounts in two currencies cannot be added.
         if vm_price is not None and vm_price.currency == tier.price.currency:
             machine_monthly = vm_price.monthly
-        return Row(place.disk, tier, tier.price, place.machine, machine_monthly)
+        return Row(
+            name=place.disk,
+            tier=tier,
+            price=tier.price,
+            machine=place.machine,
+            machine_monthly=machine_monthly,
+        )
 
     def _bought(self, place: DiskOnMachine) -> Tier:
         """The tier of a row on that machine. UsageError if it is not sold so."""

@@ -141,7 +141,11 @@ class Records:
             self._count(rows)
         self.count += count
         return _File(
-            path, count, np.concatenate(firsts), np.concatenate(lasts), self.block
+            path=path,
+            count=count,
+            first_ns=np.concatenate(firsts),
+            last_ns=np.concatenate(lasts),
+            block=self.block,
         )
 
     def _count(self, rows: np.ndarray) -> None:

@@ -65,7 +65,13 @@ def parse(text: str) -> Report:
     for line in _SECOND.finditer(text):
         figures = line.groupdict()
         seconds.append({name: float(figure) for name, figure in figures.items()})
-    return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
+    return Report(
+        version=version(text) or "",
+        fork=_FORK in text,
+        seconds=tuple(seconds),
+        histogram=histogram,
+        totals=totals,
+    )
 
 
 def _totals(text: str) -> dict[str, float]:

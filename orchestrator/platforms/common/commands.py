@@ -168,7 +168,13 @@ def to_its_end(
                 evidence=container.logs(tail=20),
             )
         clock.sleep(_POLL_S)
-    return Completed(command, code, container.logs(), "", clock.monotonic() - started_s)
+    return Completed(
+        argv=command,
+        exit_code=code,
+        out=container.logs(),
+        err="",
+        duration_s=clock.monotonic() - started_s,
+    )
 
 
 def follow(

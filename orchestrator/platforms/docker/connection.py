@@ -65,13 +65,22 @@ class Reach:
     is_local: bool
 
 
+@dataclass(frozen=True)
+class ConnectedEngine:
+    """An engine that answers. `host`: its address as it was named, `ssh://…`, `tcp://…` or
+    `unix://…`."""
+
+    client: DockerClient
+    reach: Reach
+    host: str
+
+
 def connect(
     engine: str | None = None,
     client_of: ClientOf = docker.from_env,
     silence_s: float = SILENCE_S,
-) -> tuple[DockerClient, Reach, str]:
+) -> ConnectedEngine:
     """Connects to `engine`, a context's name or an address; None: to the one of the environment.
-    Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
 
     UsageError for a context that does not exist, or an engine elsewhere that is asked without TLS,
     unless that is asked for; UnavailableError if nothing answers."""
@@ -108,7 +117,7 @@ def connect(
             lifecycle.require_asked_for("plain-tcp", _without_tls(host))
         # The engine's own version is set now, by which docker-py says what it may ask for.
         api._version = api._retrieve_server_version()
-    return client, reached, host
+    return ConnectedEngine(client, reached, host)
 
 
 def is_behind_socket() -> bool:
@@ -263,9 +272,10 @@ class Engine:
         self.beats = GuardBeats()
         self.host = ""
         with self._named():
-            self.client, self.reach, self.host = connect(
-                address, self.client_of, self.silence_s
-            )
+            connected = connect(address, self.client_of, self.silence_s)
+        self.client = connected.client
+        self.reach = connected.reach
+        self.host = connected.host
         who = f"the Docker engine {known_as}".strip()
         ping = self.client.ping
         self.answering = lifecycle.Answering(who, lambda: self.beats, ping, known_as)

@@ -137,7 +137,13 @@ class DockerContainer:
             commands.after_failure(watch, output, clock)
         out = "".join(output.out)
         err = "".join(output.err)
-        return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
+        return Completed(
+            argv=tuple(argv),
+            exit_code=exit_code,
+            out=out,
+            err=err,
+            duration_s=clock.monotonic() - started,
+        )
 
     def _begun(
         self,

@@ -149,7 +149,7 @@ class DockerMachines:
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         removed: list[str] = []
         kept: list[TierbenchError] = []
-        # One engine that cannot be swept keeps the others from nothing.
+        # The others are swept even if one cannot be.
         for engine in self._engines:
             try:
                 removed += [
@@ -240,9 +240,9 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
         )
 
 
-def _count(engines: tuple[str, list[str]]) -> int:
-    """How many engines have an address."""
-    _, names = engines
+def _count(entry: tuple[str, list[str]]) -> int:
+    """How many engines an address has. `entry`: the address, and their names."""
+    _, names = entry
     return len(names)
 
 

@@ -131,9 +131,10 @@ class Api:
 
     def __init__(self, clock: powers.Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration, self.context, self.namespace = kubeconfig.cluster_of(
-            context, self.of_pod
-        )
+        cluster = kubeconfig.chosen_cluster(context, self.of_pod)
+        self._configuration = cluster.configuration
+        self.context = cluster.context
+        self.namespace = cluster.namespace
         self.host = str(self._configuration.host)
         _remember_tokens(self._configuration.api_key)
         # Waiting and repeating are decided here, by the kind of call.

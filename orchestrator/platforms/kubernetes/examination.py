@@ -45,7 +45,7 @@ def examine(
         if api.context:
             named = f"context {api.context}, "
         yield Finding(
-            "Kubernetes cluster", True, f"{named}{api.host}, version {version}"
+            "Kubernetes cluster", ok=True, text=f"{named}{api.host}, version {version}"
         )
         yield from _machines(machines)
         needed: dict[str, list[str]] = dict(_words("needed"))
@@ -57,13 +57,13 @@ def examine(
             yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
         for subject, text in _words("only_a_campaign_tells").items():
-            yield Finding(subject, None, text)
+            yield Finding(subject, ok=None, text=text)
 
 
 def _machines(machines: list[Thing]) -> Iterator[Finding]:
     if not machines:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
-        yield Finding("machines", False, text)
+        yield Finding("machines", ok=False, text=text)
         return
     zones = {label_of(machine, placing.ZONE) for machine in machines} - {""}
     named = ""
@@ -73,12 +73,12 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
     # A replicated database has three nodes at least.
     if len(machines) >= 3:
         few = ""
-    yield Finding("machines", True, f"{len(machines)}{named}{few}")
+    yield Finding("machines", ok=True, text=f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
         memory = format_bytes(manifests.size_bytes(str(room.get("memory", "0"))))
         text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
-        yield Finding(f"machine {name_of(machine)}", True, text)
+        yield Finding(f"machine {name_of(machine)}", ok=True, text=text)
 
 
 def _right(
@@ -103,7 +103,7 @@ def _right(
             refused.append(verb)
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
-        return Finding(subject, True, f"given: {what_for}")
+        return Finding(subject, ok=True, text=f"given: {what_for}")
     return Finding(
         subject, ok, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}"
     )
@@ -127,17 +127,19 @@ def _storage(api: Api) -> Iterator[Finding]:
     most_disks = _most_disks(_seen(api, _ATTACHMENTS))
     if not classes:
         yield Finding(
-            "storage classes", None, "none is seen: only emulated tiers can be compared"
+            "storage classes",
+            ok=None,
+            text="none is seen: only emulated tiers can be compared",
         )
     for storage_class in classes:
         yield _storage_class(storage_class, most_disks)
     snapshots = _seen(api, address("snapshot class"))
     if snapshots:
         drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
-        yield Finding("volume snapshots", True, drivers)
+        yield Finding("volume snapshots", ok=True, text=drivers)
     else:
         text = "no class is seen: data are loaded for every run"
-        yield Finding("volume snapshots", None, text)
+        yield Finding("volume snapshots", ok=None, text=text)
 
 
 def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Finding:
@@ -150,7 +152,7 @@ def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Findi
     hints = _words("drivers")
     if driver in hints:
         text += f"; {hints[driver]}"
-    return Finding(f"storage class {name_of(storage_class)}", True, text)
+    return Finding(f"storage class {name_of(storage_class)}", ok=True, text=text)
 
 
 def _most_disks(nodes: Iterable[Thing]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,20 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.texts.prose import listed
 
 
-def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:
-    """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
-    one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
-    unless a context was named. UnavailableError if there is none, UsageError for a context that
-    does not exist."""
+@dataclass(frozen=True)
+class ChosenCluster:
+    """How a cluster is reached. `context`: of the kubeconfig; "" for the cluster of our own pod."""
+
+    configuration: Configuration
+    context: str
+    namespace: str
+
+
+def chosen_cluster(context: str | None, of_pod: Path) -> ChosenCluster:
+    """The cluster of KUBECONFIG or ~/.kube/config, by this context or the current one. In a pod, if
+    there is no usable one and no context was named, the pod's own cluster.
+
+    UnavailableError if there is none, UsageError for a context that does not exist."""
     configuration = Configuration()
     try:
         contexts, current = _contexts()
@@ -30,7 +40,8 @@ def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, s
     name = str(context or current)
     try:
         load_kube_config(_files(), context or current, configuration)
-        return configuration, name, contexts[name].get("namespace") or "default"
+        namespace = contexts[name].get("namespace") or "default"
+        return ChosenCluster(configuration, name, namespace)
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
             raise UnavailableError(
@@ -47,7 +58,7 @@ def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, s
     namespace = "default"
     with suppress(OSError):
         namespace = (of_pod / "namespace").read_text(encoding="utf-8").strip()
-    return configuration, "", namespace
+    return ChosenCluster(configuration, "", namespace)
 
 
 def _no_cluster(error: Exception) -> UnavailableError:

@@ -98,7 +98,13 @@ class Pod:
             raise self._cut_off(doing, frames, output)
         out = "".join(output.out)
         err = "".join(output.err)
-        return Completed(tuple(argv), frames.exit_code, out, err, took_s)
+        return Completed(
+            argv=tuple(argv),
+            exit_code=frames.exit_code,
+            out=out,
+            err=err,
+            duration_s=took_s,
+        )
 
     def _follow(
         self, doing: str, frames: Frames, output: Output, deadline: float, how: How

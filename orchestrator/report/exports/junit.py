@@ -124,13 +124,27 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
         kinds = kinds_of_doubts(index.verdict, run)
         if kinds:
             count += f"; notes: {', '.join(kinds)}"
-        return _Case("runs", name, "passed", "", count, took_s)
+        return _Case(
+            group="runs",
+            name=name,
+            outcome="passed",
+            kind="",
+            text=count,
+            time_s=took_s,
+        )
     # An error, not a failure: the test could not be carried out, and nothing is proven of the tier.
     outcome: _Outcome = "error"
     # A run that was never begun did not fail: CI shows it as skipped.
     if figures.outcome == MISSING:
         outcome = "skipped"
-    return _Case("runs", name, outcome, figures.outcome, loss.label, took_s)
+    return _Case(
+        group="runs",
+        name=name,
+        outcome=outcome,
+        kind=figures.outcome,
+        text=loss.label,
+        time_s=took_s,
+    )
 
 
 def _comparison(delta: conclusions.Delta) -> _Case:
@@ -161,6 +175,12 @@ def _decision(decision: conclusions.Decision) -> _Case:
     name = "which tier"
     # It is no failure of a tier that none is named: that may take more repetitions.
     if decision.tier is None:
-        return _Case("decision", name, "skipped", "no decision", decision.reason)
+        return _Case(
+            group="decision",
+            name=name,
+            outcome="skipped",
+            kind="no decision",
+            text=decision.reason,
+        )
     why = f"{decision.tier}: {decision.reason}"
-    return _Case("decision", name, "passed", "", why)
+    return _Case(group="decision", name=name, outcome="passed", kind="", text=why)

@@ -34,14 +34,22 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
         is_excluded = run.number not in counting
         data = campaign.by_number.get(run.number)
         if data is None:
-            yield RunFigures(run, MISSING, is_excluded, (), None)
+            yield RunFigures(
+                run=run, outcome=MISSING, excluded=is_excluded, figures=(), span_s=None
+            )
             continue
         outcome = data.record.outcome
         # A run that failed may have left figures of a part of its window.
         figures: tuple[Measurement, ...] = ()
         if outcome == "done":
             figures = _figures(data, cpus)
-        yield RunFigures(run, outcome, is_excluded, figures, results.span_s([data]))
+        yield RunFigures(
+            run=run,
+            outcome=outcome,
+            excluded=is_excluded,
+            figures=figures,
+            span_s=results.span_s([data]),
+        )
 
 
 def _counting(campaign: results.Results) -> set[int]:

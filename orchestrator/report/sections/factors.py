@@ -35,7 +35,9 @@ def answers(index: ReportIndex, without: Container[str] = ()) -> Iterator[ShownA
         if finding.claim in without:
             continue
         text = wording.closed(finding.claim)
-        yield ShownAnswer(finding.subject, "", text, "", (text,))
+        yield ShownAnswer(
+            workload=finding.subject, tier="", text=text, price="", lines=(text,)
+        )
 
 
 def sections(index: ReportIndex) -> Iterator[Section]:

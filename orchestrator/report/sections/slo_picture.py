@@ -9,7 +9,7 @@ from orchestrator.analysis.conclusions import Decision, ObjectiveResult, Offer
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Objective, Workload
 from orchestrator.report import wording
-from orchestrator.report.sections.tier_rows import Stretch, TierRow, tier_row
+from orchestrator.report.sections.tier_rows import RowFigure, Stretch, TierRow, tier_row
 
 _MS_PER_S = 1e3
 _TYPES = {metrics.NEW_ORDER: "New-Order"}
@@ -85,7 +85,7 @@ def rows(clause: Objective, decision: Decision) -> Iterator[TierRow]:
             low = max(result.ci_low, 0.0)
             high = result.ci_high
         in_words = metrics.value_in_words(clause.metric, value)
-        yield tier_row(offer, (value, low, high), _factor(clause), in_words)
+        yield tier_row(offer, RowFigure(value, low, high), _factor(clause), in_words)
 
 
 def _factor(clause: Objective) -> float:

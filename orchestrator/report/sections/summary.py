@@ -111,7 +111,9 @@ def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
             if compared.workload == workload:
                 texts.append(speeds.in_words(compared))
         text = "; ".join(texts)
-        yield ShownAnswer(workload, "", text, "", (text,))
+        yield ShownAnswer(
+            workload=workload, tier="", text=text, price="", lines=(text,)
+        )
 
 
 # ------------------------------------------------------------------ the table

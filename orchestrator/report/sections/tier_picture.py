@@ -21,6 +21,7 @@ from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import slo_picture
 from orchestrator.report.sections.tier_rows import (
+    RowFigure,
     Stretch,
     TierRow,
     axis_end,
@@ -126,7 +127,8 @@ def _row(offer: Offer, cell: CellSummary, measure: Measure) -> TierRow:
     # The words choose their own unit, so they take the figure without the factor.
     in_words = wording.value_with_unit(cell)
     low, high = wording.ends(cell)
-    return tier_row(offer, (cell.mean, low, high), measure.factor, in_words)
+    figure = RowFigure(cell.mean, low, high)
+    return tier_row(offer, figure, measure.factor, in_words)
 
 
 def _within_margin(

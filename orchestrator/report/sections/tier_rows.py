@@ -2,7 +2,7 @@
 and the stretch of the axis that is shaded."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.report import wording
@@ -15,11 +15,16 @@ Stretch = dict[str, Any]
 _ROOM = 1.08
 
 
-def tier_row(
-    offer: Offer, figure: tuple[float, float, float], factor: float, in_words: str
-) -> TierRow:
-    """`figure`: the mean and the ends of its interval, in base units; `factor`: to those of the
-    axis."""
+class RowFigure(NamedTuple):
+    """A mean and the ends of its interval, in base units."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def tier_row(offer: Offer, figure: RowFigure, factor: float, in_words: str) -> TierRow:
+    """`factor`: from base units to those of the axis."""
     label = offer.tier
     price = "not known"
     if offer.monthly_cost is not None:
@@ -32,16 +37,15 @@ def labelled_row(
     tier: str,
     label: str,
     price: str,
-    figure: tuple[float, float, float],
+    figure: RowFigure,
     factor: float,
     in_words: str,
 ) -> TierRow:
-    """See `tier_row`."""
-    value, low, high = figure
+    """`factor`: as of `tier_row`."""
     row: TierRow = {"tier": tier, "label": label, "price": price, "told": in_words}
-    row["value"] = value * factor
-    row["low"] = low * factor
-    row["high"] = high * factor
+    row["value"] = figure.mean * factor
+    row["low"] = figure.low * factor
+    row["high"] = figure.high * factor
     return row
 
 

@@ -92,7 +92,7 @@ def test_work_that_ends_has_no_time_for_a_steady_state_or_for_trials(name: str) 
 
 def test_windows_of_work_and_of_loads_that_settle_stay_as_they_are() -> None:
     loads = tuple(map(shipped, NAMES))
-    assert windows.of_whole_intervals(loads, 300.0) == (loads, ())
+    assert windows.of_whole_intervals(loads, 300.0) == (loads, (), {})
     assert [sizes._shorter(load, 0.5).measure_s for load in loads[:2]] == [7.0, 60.0]
 
 

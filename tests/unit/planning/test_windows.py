@@ -20,7 +20,7 @@ def test_a_workload_that_writes_is_measured_for_whole_intervals(
     interval_s: float, warmup_s: float, measure_s: float
 ) -> None:
     workload = replace(a_workload("insert"), warmup_s=10.0, measure_s=41.0)
-    (fitted,), (note,) = windows.of_whole_intervals([workload], interval_s)
+    (fitted,), (note,), _ = windows.of_whole_intervals([workload], interval_s)
     assert (fitted.warmup_s, fitted.measure_s) == (warmup_s, measure_s)
     assert note.kind == "longer windows" and "insert" in note.text
 
@@ -39,7 +39,7 @@ def test_what_settles_after_its_window_stays_as_it_is() -> None:
 
 def test_what_only_reads_stays_as_it_is() -> None:
     workload = replace(a_workload(), writes=False)
-    assert windows.of_whole_intervals([workload], 300.0) == ((workload,), ())
+    assert windows.of_whole_intervals([workload], 300.0) == ((workload,), (), {})
 
 
 def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
@@ -71,7 +71,7 @@ def test_many_short_windows_take_no_longer(
     reading = replace(
         a_workload(), writes=False, warmup_s=warmup_s, measure_s=measure_s
     )
-    (shorter,), wanted, (note,) = windows.many([reading], 5)
+    (shorter,), (note,), wanted = windows.many([reading], 5)
     assert (shorter.measure_s, shorter.warmup_s) == (window_s, warmup_s)
     assert wanted == {reading.name: count}
     assert count * (10 + warmup_s + window_s) <= 5 * (10 + warmup_s + measure_s)
@@ -101,7 +101,7 @@ def test_a_window_that_must_stay_as_long_stays_and_that_is_said(
     changes: dict[str, Any], why: str
 ) -> None:
     workload = replace(a_workload(), **changes)
-    assert windows.many([workload], 5) == ((workload,), {}, ())
+    assert windows.many([workload], 5) == ((workload,), (), {})
     (note,) = notes.of_options([notes.MANY_WINDOWS], [], [workload])
     assert note.kind == "no effect" and why in note.text
     assert f"--windows many has no effect on {workload.name}: " in note.text

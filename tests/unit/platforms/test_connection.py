@@ -47,7 +47,7 @@ def elsewhere() -> Engine:
 
 def connect(engine: Engine, address: str) -> Reach:
     client: Any = engine
-    return connection.connect(address, lambda **_: client)[1]
+    return connection.connect(address, lambda **_: client).reach
 
 
 def test_an_engine_elsewhere_without_tls_is_refused(elsewhere: Engine) -> None:

@@ -261,7 +261,7 @@ def test_a_run_is_shown_as_it_was_judged_and_is_not_judged_to_be_shown(
     assert calls == {}
     assert unjudged(folder) == 3
     assert not (folder / "judged.json").exists(), "to look writes nothing"
-    campaign, _, _ = conclude(folder)
+    campaign = conclude(folder).campaign
     assert told(folder)[1] == line_of_the_first(campaign)
     assert unjudged(folder) == 0
 
@@ -287,7 +287,7 @@ def test_the_nodes_of_a_run_are_looked_at_once_to_be_judged(folder: Path) -> Non
 
 
 def test_what_was_decided_is_kept_as_the_verdict_has_it(folder: Path) -> None:
-    _, verdict, _ = conclude(folder)
+    verdict = conclude(folder).verdict
     (line,) = [line for line in told(folder) if "by the runs so far" in line]
     (decision,) = verdict.decisions
     assert line.endswith(decision.tier or "open")

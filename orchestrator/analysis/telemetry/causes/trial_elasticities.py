@@ -175,7 +175,13 @@ def _fit(limit: TriedLimit, pairs: Sequence[ChangePair]) -> _Fit:
     slope = float((limit_growth * speed_growth).sum()) / weight
     residuals = speed_growth - slope * limit_growth
     squares = float((residuals**2).sum())
-    return _Fit(limit, slope, weight, squares, len(limit_pairs) - 1)
+    return _Fit(
+        limit=limit,
+        slope=slope,
+        weight=weight,
+        squares=squares,
+        freedom=len(limit_pairs) - 1,
+    )
 
 
 # ------------------------------------------------------------------ pairs of a run

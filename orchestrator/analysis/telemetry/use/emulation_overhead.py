@@ -52,7 +52,13 @@ def _overhead(
     ios = int(window["ios"])
     overhead_us = float(window["overhead_us"])
     if taken_off_us is None:
-        return Overhead(ios, overhead_us, None, None, queue_depth)
+        return Overhead(
+            ios=ios,
+            overhead_us=overhead_us,
+            taken_off_us=None,
+            off_pct=None,
+            queue_depth=queue_depth,
+        )
     beyond_us = overhead_us - taken_off_us
     # What requests would have taken if the overhead had been as it was without load.
     expected_us = float(window["device_us"]) - beyond_us

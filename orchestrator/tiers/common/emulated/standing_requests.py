@@ -57,7 +57,13 @@ def prepared(
         # The leftover is cleared last: whatever is refused above leaves things as they were.
         standing.clear(left, world)
     return standing.StandingDisk(
-        name, str(at), tier, str(image), size_bytes, own_image, own_folder
+        name=name,
+        at=str(at),
+        tier=tier,
+        image=str(image),
+        size_bytes=size_bytes,
+        own_image=own_image,
+        own_folder=own_folder,
     )
 
 

@@ -139,7 +139,15 @@ def judged(
 ) -> GateCheck:
     """What was measured held against what was declared. `unit`: "s" of a time."""
     if declared is None:
-        return GateCheck(limit, unit, None, measured, None, "not declared", quantity)
+        return GateCheck(
+            limit=limit,
+            unit=unit,
+            declared=None,
+            measured=measured,
+            tolerance_pct=None,
+            verdict="not declared",
+            quantity=quantity,
+        )
     off_pct = (measured / declared - 1) * 100
     is_more = off_pct > 0
     # Less time is faster.
@@ -195,7 +203,13 @@ def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
             tail_s = fio_jobs.p99_s(job, way)
             if tail_s:
                 yield GateCheck(
-                    limit, "s", None, tail_s, None, "not declared", quantity
+                    limit=limit,
+                    unit="s",
+                    declared=None,
+                    measured=tail_s,
+                    tolerance_pct=None,
+                    verdict="not declared",
+                    quantity=quantity,
                 )
         table = quantiles(tier, way)
         if table is not None:

@@ -93,7 +93,15 @@ def ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]
         rates[depth] = fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES
     for depth, rate in rates.items():
         limit = f"IOPS, 4 KiB random read at queue depth {depth}"
-        yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
+        yield GateCheck(
+            limit=limit,
+            unit="1/s",
+            declared=None,
+            measured=rate,
+            tolerance_pct=None,
+            verdict="not declared",
+            quantity="iops_at_depth",
+        )
     if rates:
         yield _knee(tier, rates)
 

@@ -226,7 +226,13 @@ def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
     yield from expected.tail_checks(base, alone[0])
     sync_s = disk.job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
     yield GateCheck(
-        "fdatasync after 8 KiB", "s", None, sync_s, None, "not declared", "fdatasync"
+        limit="fdatasync after 8 KiB",
+        unit="s",
+        declared=None,
+        measured=sync_s,
+        tolerance_pct=None,
+        verdict="not declared",
+        quantity="fdatasync",
     )
 
 

@@ -146,7 +146,13 @@ def about(
             contradictions += _contradictions(place, meant, by_device)
             differences += _differences(place, meant, by_device)
     differences = contradictions + differences
-    return MetadataAnswer(cloud, size, disks, tuple(differences), tuple(contradictions))
+    return MetadataAnswer(
+        cloud=cloud,
+        machine=size,
+        disks=disks,
+        differences=tuple(differences),
+        warnings=tuple(contradictions),
+    )
 
 
 def _not_empty(by_device: Mapping[str, Answer]) -> dict[str, Answer]:
