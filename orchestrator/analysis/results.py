@@ -15,7 +15,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from orchestrator import model, tier
 from orchestrator.analysis.doubts import validity
@@ -271,22 +271,29 @@ def _cell(campaign: Results, profile: Profile, workload: Workload) -> CellRuns:
 # ------------------------------------------------------------------ when it was measured
 
 
+class TimeSpan(NamedTuple):
+    """From when to when, in Unix seconds."""
+
+    begin_s: float
+    end_s: float
+
+
 def began_s(campaign: Results) -> float | None:
     """When its first run began, in Unix seconds; None if no run did."""
     span = span_s(campaign.runs)
     if span:
-        return span[0]
+        return span.begin_s
     return None
 
 
-def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
+def span_s(runs: Iterable[RunData]) -> TimeSpan | None:
     """When the first run began and the last one ended, in Unix seconds; None if no run began."""
     phases = _phases(runs)
     if not phases:
         return None
     begin_s = min(phase.start_s for phase in phases)
     end_s = max(phase.end_s for phase in phases)
-    return begin_s, end_s
+    return TimeSpan(begin_s, end_s)
 
 
 def measuring_pct(campaign: Results) -> float | None:

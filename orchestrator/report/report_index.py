@@ -70,9 +70,11 @@ class ReportIndex(Asked):
         """The value of the node where it is highest; None if no node has its own."""
         nodes: list[conclusions.CellSummary] = []
         for key, cell in self.figures.cells.items():
+            cell_profile, cell_workload, cell_metric, scope = key
             # Figures of all nodes together have the scope of all types.
-            is_of_node = key[3] != headline_figures.ALL_TYPES
-            if key[:3] == (profile, workload, metric) and is_of_node:
+            is_of_node = scope != headline_figures.ALL_TYPES
+            is_asked = (cell_profile, cell_workload) == (profile, workload)
+            if is_asked and cell_metric == metric and is_of_node:
                 nodes.append(cell)
         return max(nodes, key=_mean, default=None)
 

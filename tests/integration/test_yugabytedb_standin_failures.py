@@ -191,7 +191,7 @@ def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -
     """Here: another build, a metric that a release no longer has, and one that cannot be looked at
     at all."""
     names = ("wal_syncs_total", "no_such_counter")
-    other: dict[str, Callable[[checks.Probe], read_checks.Seen]] = {
+    other: dict[str, Callable[[checks.Probe], read_checks.ClaimSeen]] = {
         "counters": lambda probe: read_checks.counters(probe, names),
         "statements": lambda _: dict[str, Any]()["no such page"],
     }

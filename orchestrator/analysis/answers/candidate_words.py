@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.phrases import money
 from orchestrator.analysis.observed.answered_observation import (
     CandidateAnswer,
 )
+from orchestrator.analysis.observed.drawn_seconds import Band
 
 _PHRASES = {
     "would have carried": "would have carried it",
@@ -26,7 +27,7 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
     # "At least 0 %" would say nothing.
     says_at_least = candidate.at_least and on_disk.less > 0
     queues = band_in_words(on_disk.queues, says_at_least)
-    slack = band_in_words((on_disk.less, on_disk.more), says_at_least)
+    slack = band_in_words(Band(on_disk.less, on_disk.more), says_at_least)
     waits = band_in_words(on_disk.waits, says_at_least)
     time_at_cap = f"{queues} of the seconds where work queues"
     if not math.isnan(on_disk.waits[0]):

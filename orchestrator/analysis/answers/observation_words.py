@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.texts import prose
 from orchestrator.tier import disk_names
@@ -105,22 +106,22 @@ def _percent_digits(share: float) -> str:
     return f"{rounded_pct:g}"
 
 
-def band_in_words(band: tuple[float, float], at_least: bool) -> str:
+def band_in_words(band: Band, at_least: bool) -> str:
     """Shares: `2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load
     back. In the place of "at least 0 %", which would say nothing, `0 to 3 % of what was read`."""
-    least = percent_in_words(band[0])
-    most = percent_in_words(band[1])
+    least = percent_in_words(band.least)
+    most = percent_in_words(band.most)
     span = f"{least} to {most}"
-    if not pd.isna(band[0]):
-        span = f"{_percent_digits(band[0])} to {most}"
-    return _bounded(band[0], least, most, span, at_least)
+    if not pd.isna(band.least):
+        span = f"{_percent_digits(band.least)} to {most}"
+    return _bounded(band.least, least, most, span, at_least)
 
 
-def seconds_in_words(band_s: tuple[float, float], at_least: bool) -> str:
+def seconds_in_words(band_s: Band, at_least: bool) -> str:
     """Times: `30 s to 5 min`, `at least 30 s` or `0 s to 5 min of what was read`."""
-    least = units.format_seconds(band_s[0])
-    most = units.format_seconds(band_s[1])
-    return _bounded(band_s[0], least, most, f"{least} to {most}", at_least)
+    least = units.format_seconds(band_s.least)
+    most = units.format_seconds(band_s.most)
+    return _bounded(band_s.least, least, most, f"{least} to {most}", at_least)
 
 
 def _bounded(least: float, low: str, high: str, span: str, at_least: bool) -> str:

@@ -18,7 +18,7 @@ from orchestrator.databases.yugabytedb.checks import (
     described,
 )
 from orchestrator.databases.yugabytedb.database import YugabyteNodes
-from orchestrator.databases.yugabytedb.read_checks import READS, ReadCluster, Seen
+from orchestrator.databases.yugabytedb.read_checks import READS, ClaimSeen, ReadCluster
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
 from orchestrator.parts import CheckedFact, CheckState
 from orchestrator.powers import Network, Platform, World
@@ -31,18 +31,20 @@ _GIB = 2**30
 # ------------------------------------------------------------------ lines about the cluster itself
 
 
-def _settled(probe: Probe) -> Seen:
+def _settled(probe: Probe) -> ClaimSeen:
     YugabyteNodes(probe.connect).settle(probe.cluster, probe.world)
     unread = probe.cluster.handle.unread.text()
-    return Seen(unread is None, unread or "written out, quiet, and every page was read")
+    return ClaimSeen(
+        unread is None, unread or "written out, quiet, and every page was read"
+    )
 
 
-def _started(_: Probe) -> Seen:
-    return Seen(is_true=True, text="all are up")
+def _started(_: Probe) -> ClaimSeen:
+    return ClaimSeen(is_true=True, text="all are up")
 
 
-def _answered(probe: Probe) -> Seen:
-    return Seen(probe.value("SELECT 1 AS one") == 1, "answered")
+def _answered(probe: Probe) -> ClaimSeen:
+    return ClaimSeen(probe.value("SELECT 1 AS one") == 1, "answered")
 
 
 START = described(_started, "start")
@@ -199,7 +201,9 @@ def read_only(reading: ReadCluster) -> Iterator[CheckedFact]:
         yield _checked(described(look), partial(look, reading), reading.cluster)
 
 
-def _checked(fact: Fact, look: Callable[[], Seen], cluster: Cluster) -> CheckedFact:
+def _checked(
+    fact: Fact, look: Callable[[], ClaimSeen], cluster: Cluster
+) -> CheckedFact:
     try:
         seen = look()
         state: CheckState = "not confirmed"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb import flags, nodes, read_checks
-from orchestrator.databases.yugabytedb.read_checks import ReadCluster, Seen
+from orchestrator.databases.yugabytedb.read_checks import ClaimSeen, ReadCluster
 from orchestrator.errors import RunError
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.powers import UNLIMITED, World
@@ -33,7 +33,7 @@ class Probe(ReadCluster):
     batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch
 
 
-Look = Callable[[Probe], Seen]
+Look = Callable[[Probe], ClaimSeen]
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ def described(look: Look, name: str = "") -> Fact:
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
 
-def _pages(probe: Probe) -> Seen:
+def _pages(probe: Probe) -> ClaimSeen:
     sizes: dict[str, int] = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
         for node, url in pages.urls(probe.nodes, server).items():
             # Reading a page without this word resets its histograms for all its readers.
             page = http_client.get(f"{url}/metrics?reset_histograms=false")
             sizes[f"{node} {server}"] = len(page)
-    return Seen(len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}")
+    return ClaimSeen(len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}")
 
 
-def _memory(probe: Probe) -> Seen:
+def _memory(probe: Probe) -> ClaimSeen:
     # Servers see the machine's memory, and not the container's limit.
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
@@ -77,21 +77,21 @@ def _memory(probe: Probe) -> Seen:
     }
     running = pages.flags(probe.tserver())
     values = {name: running.get(name) for name in expected}
-    return Seen(values == expected, f"of {limit}: {values}")
+    return ClaimSeen(values == expected, f"of {limit}: {values}")
 
 
-def _layout(probe: Probe) -> Seen:
+def _layout(probe: Probe) -> ClaimSeen:
     tablets = probe.value(
         # The form of the TPC-C-derived tables' keys; no word about tablets, so flags decide.
         "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
         "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
     )
-    return Seen(
+    return ClaimSeen(
         tablets == len(probe.nodes), f"{tablets} tablets on {len(probe.nodes)} nodes"
     )
 
 
-def _copy(probe: Probe) -> Seen:
+def _copy(probe: Probe) -> ClaimSeen:
     with probe.connect(probe.addresses()[-1], 120.0) as session:
         session.rows(
             "CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS"
@@ -103,13 +103,13 @@ def _copy(probe: Probe) -> Seen:
     return copied(probe)
 
 
-def copied(probe: Probe) -> Seen:
+def copied(probe: Probe) -> ClaimSeen:
     """Whether all rows of the copy are there, also after a later start."""
     rows = probe.value("SELECT count(*) AS rows FROM first_copy")
-    return Seen(rows == ROWS, f"{rows} rows")
+    return ClaimSeen(rows == ROWS, f"{rows} rows")
 
 
-def _commands(probe: Probe) -> Seen:
+def _commands(probe: Probe) -> ClaimSeen:
     first = probe.nodes[0]
     idle = ("get_is_load_balancer_idle",)
     hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
@@ -118,10 +118,10 @@ def _commands(probe: Probe) -> Seen:
         first, masters, tls=False, words=idle, timeout_s=60, world=probe.world
     )
     nodes.flush_tablets(first, hosts[0], tls=False, timeout_s=120, world=probe.world)
-    return Seen(re.search(r"Idle = [01]", answer) is not None, answer.strip())
+    return ClaimSeen(re.search(r"Idle = [01]", answer) is not None, answer.strip())
 
 
-def _masters(probe: Probe) -> Seen:
+def _masters(probe: Probe) -> ClaimSeen:
     first = probe.nodes[0]
     address = str(nodes.remembered(first, probe.world).get("advertise_address"))
     same = address == probe.cluster.endpoints[0].host
@@ -131,10 +131,10 @@ def _masters(probe: Probe) -> Seen:
         remembered[node.name] = nodes.remembered_masters(node, probe.world)
     complete = all(masters == listed for masters in remembered.values())
     seen = f"{remembered}; the leader lists {listed} (files are written once a minute)"
-    return Seen(same and complete, seen)
+    return ClaimSeen(same and complete, seen)
 
 
-def _leaders(probe: Probe) -> Seen:
+def _leaders(probe: Probe) -> ClaimSeen:
     leaders: dict[str, int] = {}
 
     def spread() -> bool:
@@ -144,10 +144,10 @@ def _leaders(probe: Probe) -> Seen:
     in_time = clock.wait_until(
         spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0
     )
-    return Seen(in_time, str(leaders))
+    return ClaimSeen(in_time, str(leaders))
 
 
-def _copy_index(probe: Probe) -> Seen:
+def _copy_index(probe: Probe) -> ClaimSeen:
     """Checks an index as the loader makes it: it is there before the rows, and has each of them
     afterwards."""
     with probe.connect(probe.addresses()[-1], 120.0) as session:
@@ -162,10 +162,10 @@ def _copy_index(probe: Probe) -> Seen:
         counted = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")
     rows = counted[0]["rows"]
     expected = len(range(3, ROWS, 7))
-    return Seen(rows == expected, f"{rows} of {expected} rows by the index")
+    return ClaimSeen(rows == expected, f"{rows} of {expected} rows by the index")
 
 
-def _analyze(probe: Probe) -> Seen:
+def _analyze(probe: Probe) -> ClaimSeen:
     """Loaders analyse several tables at once, each in a session of its own."""
     names = [f"first_analyze_{number}" for number in range(_SESSIONS)]
     for name in names:
@@ -184,11 +184,11 @@ def _analyze(probe: Probe) -> Seen:
 
     for error in at_once.each(analyze, range(_SESSIONS)):
         if error:
-            return Seen(is_true=False, text=error)
-    return Seen(is_true=True, text=f"{_SESSIONS} sessions, 5 times each")
+            return ClaimSeen(is_true=False, text=error)
+    return ClaimSeen(is_true=True, text=f"{_SESSIONS} sessions, 5 times each")
 
 
-def _batches(probe: Probe) -> Seen:
+def _batches(probe: Probe) -> ClaimSeen:
     """Statements that are sent together change all their rows or none, also under conflict."""
     probe.value(
         "CREATE TABLE first_batch (a int PRIMARY KEY, b int)",
@@ -202,7 +202,7 @@ def _batches(probe: Probe) -> Seen:
     refusals.append("none refused")
     seen = f"{done} of {_SESSIONS * _BATCHES} done, rows changed {first} and {second} times"
     # Half a batch would leave the rows apart; one that is done though refused, a count too high.
-    return Seen(first == second == done, f"{seen}; {refusals[0]}")
+    return ClaimSeen(first == second == done, f"{seen}; {refusals[0]}")
 
 
 @dataclass(frozen=True)
@@ -227,13 +227,13 @@ def _send_batches(probe: Probe, number: int) -> _Sent:
     return _Sent(done, refusal)
 
 
-def _history(probe: Probe) -> Seen:
+def _history(probe: Probe) -> ClaimSeen:
     value = pages.flags(probe.tserver()).get("timestamp_history_retention_interval_sec")
     expected = str(flags.HISTORY_S)
-    return Seen(value == expected, f"{value} s, expected {expected}")
+    return ClaimSeen(value == expected, f"{value} s, expected {expected}")
 
 
-def _auto_analyze(probe: Probe) -> Seen:
+def _auto_analyze(probe: Probe) -> ClaimSeen:
     """Masters are asked too: in 2.18 it is a flag of theirs, and any of them may come to lead."""
     values: dict[str, str | None] = {}
     for server in (pages.TSERVER, pages.MASTER):
@@ -241,15 +241,15 @@ def _auto_analyze(probe: Probe) -> Seen:
             running = pages.flags(url)
             for flag in _AUTO_ANALYZE:
                 values[f"{server} of {node}: {flag}"] = running.get(flag)
-    return Seen("true" not in values.values(), str(values))
+    return ClaimSeen("true" not in values.values(), str(values))
 
 
-def _ulimits(probe: Probe) -> Seen:
+def _ulimits(probe: Probe) -> ClaimSeen:
     # Some shells do not know `-u`.
     argv = ("sh", "-c", "ulimit -n; ulimit -u 2>/dev/null || echo unknown")
     files, *processes = nodes.run(probe.nodes[0], argv, 20, probe.world).out.split()
     enough = files == UNLIMITED or int(files) >= nodes.OPEN_FILES
-    return Seen(enough, f"open files {files}, processes {' '.join(processes)}")
+    return ClaimSeen(enough, f"open files {files}, processes {' '.join(processes)}")
 
 
 _LOOKS: tuple[Look, ...] = (

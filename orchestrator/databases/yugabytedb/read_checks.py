@@ -22,7 +22,7 @@ METRICS = (
 )  # fmt: skip
 
 
-class Seen(NamedTuple):
+class ClaimSeen(NamedTuple):
     """Whether a claim is true, and what was seen of it."""
 
     is_true: bool
@@ -63,16 +63,16 @@ class ReadCluster:
         return next(iter(rows[0].values()))
 
 
-def banner(probe: ReadCluster) -> Seen:
+def banner(probe: ReadCluster) -> ClaimSeen:
     banner = str(probe.value("SELECT version()"))
     # The build comes from the page alone: `version()` of every released build says -b0.
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
     seen = f"{banner}; page: {page}; asked: {probe.release}"
-    return Seen(page == probe.release and same, seen)
+    return ClaimSeen(page == probe.release and same, seen)
 
 
-def addresses(probe: ReadCluster) -> Seen:
+def addresses(probe: ReadCluster) -> ClaimSeen:
     """Checks the nodes' addresses.
 
     A managed cluster, or one behind a balancer, has one for several nodes.
@@ -83,26 +83,26 @@ def addresses(probe: ReadCluster) -> Seen:
     seen = f"{counted(nodes_known, 'node')}, {counted(hosts, 'host')}"
     if hosts < nodes_known:
         seen += ": the server there spreads the sessions, and single nodes are not seen"
-    return Seen(hosts >= nodes_known, seen)
+    return ClaimSeen(hosts >= nodes_known, seen)
 
 
-def counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> Seen:
+def counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> ClaimSeen:
     sampled = storage_counters.storage(
         http_client.get(f"{probe.tserver()}{storage_counters.PATH}")
     )
     missing = [name for name in metrics if name not in sampled]
-    return Seen(not missing, f"missing: {', '.join(missing) or 'none'}")
+    return ClaimSeen(not missing, f"missing: {', '.join(missing) or 'none'}")
 
 
-def statements(probe: ReadCluster) -> Seen:
+def statements(probe: ReadCluster) -> ClaimSeen:
     url = probe.first(pages.YSQL)
     counted_statements = storage_counters.statements(
         http_client.get(f"{url}/metrics?reset_histograms=false")
     )
-    return Seen(bool(counted_statements), str(counted_statements))
+    return ClaimSeen(bool(counted_statements), str(counted_statements))
 
 
-def followers(probe: ReadCluster) -> Seen:
+def followers(probe: ReadCluster) -> ClaimSeen:
     """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
     answers = []
     for url in probe.masters():
@@ -111,10 +111,10 @@ def followers(probe: ReadCluster) -> Seen:
             answers.append("answers")
         except OSError as error:
             answers.append(str(error).removeprefix(url))
-    return Seen("answers" in answers, "; ".join(answers))
+    return ClaimSeen("answers" in answers, "; ".join(answers))
 
 
-def isolation(probe: ReadCluster) -> Seen:
+def isolation(probe: ReadCluster) -> ClaimSeen:
     """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
     since = versions.parse(probe.release).has("read_committed")
     expected = "repeatable read"
@@ -123,11 +123,11 @@ def isolation(probe: ReadCluster) -> Seen:
     with probe.connect(probe.addresses()[0], 60.0) as session:
         level = queries.effective_isolation(session)
     detail = f"{level}; expected of {probe.release}: {expected}"
-    return Seen(level == expected, detail)
+    return ClaimSeen(level == expected, detail)
 
 
 # Checks that only read, and that hold for clusters of others too.
-READS: tuple[Callable[[ReadCluster], Seen], ...] = (
+READS: tuple[Callable[[ReadCluster], ClaimSeen], ...] = (
     banner,
     addresses,
     counters,

@@ -17,6 +17,7 @@ from orchestrator.report import wording
 from orchestrator.report.blocks import Chart
 from orchestrator.report.charts import charts
 from orchestrator.report.sections.tier_rows import (
+    RowFigure,
     Stretch,
     TierRow,
     axis_end,
@@ -87,7 +88,7 @@ def _rows(
     if measured is not None:
         label = f"{cell.tier}, measured"
         in_words = f"{figure_in_short(key, measured)}, measured"
-        ends = (measured, measured, measured)
+        ends = RowFigure(measured, measured, measured)
         yield labelled_row(cell.tier, label, "not compared", ends, factor, in_words)
     labels: set[str] = set()
     for prediction in predictions:
@@ -99,7 +100,7 @@ def _rows(
             # Several sizes of one row at one price are alike: the table has them all.
             continue
         labels.add(label)
-        ends = (figure.value, figure.low, figure.high)
+        ends = RowFigure(figure.value, figure.low, figure.high)
         in_words = f"{figure_in_short(key, figure.value)}, predicted"
         yield labelled_row(
             prediction.tier, label, _price(prediction), ends, factor, in_words

@@ -92,7 +92,7 @@ def _time(begun: list[results.RunData]) -> str | None:
     span_s = results.span_s(begun)
     if span_s is None:
         return None
-    return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
+    return f"{datetime.fromtimestamp(span_s.begin_s, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 # ------------------------------------------------------------------ cases
@@ -117,7 +117,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
     name = f"run {run.number:02d}: {run.profile}, repetition {run.repetition}"
     took_s = 0.0
     if figures.span_s is not None:
-        took_s = figures.span_s[1] - figures.span_s[0]
+        took_s = figures.span_s.end_s - figures.span_s.begin_s
     loss = index.campaign.loss(run)
     if loss is None:
         count = f"{len(figures.figures)} figures"

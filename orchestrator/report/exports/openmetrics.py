@@ -84,7 +84,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     last_s = None
     span_s = results.span_s(campaign.runs)
     if span_s is not None:
-        last_s = span_s[1]
+        last_s = span_s.end_s
     samples = list(_run_samples(campaign, last_s))
     samples += _verdict_samples(verdict, last_s)
     samples += _doubts_of_runs(campaign, verdict, last_s)
@@ -165,7 +165,7 @@ def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_S
     for figures in runs(campaign):
         ended_s = None
         if figures.span_s is not None:
-            ended_s = figures.span_s[1]
+            ended_s = figures.span_s.end_s
         labels = _labels_of_run(figures)
         # A run that did not begin has no time of its own.
         yield _Sample("run_outcome", labels, figures.outcome, ended_s or last_s)

@@ -23,7 +23,7 @@ class RunFigures:
     outcome: str
     excluded: bool
     figures: tuple[Measurement, ...]
-    span_s: tuple[float, float] | None
+    span_s: results.TimeSpan | None
 
 
 def runs(campaign: results.Results) -> Iterator[RunFigures]:

@@ -71,7 +71,7 @@ def _age_s(gate: Gate, runs: Sequence[RunData]) -> float:
     span = span_s(runs)
     if span is None:
         return 0.0
-    began_s, _ = span
+    began_s = span.begin_s
     return max(0.0, began_s - gate.taken_s)
 
 

@@ -14,6 +14,7 @@ from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
     CandidateAnswer,
 )
+from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.report.blocks import (
     Cell,
     Row,
@@ -72,7 +73,7 @@ def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
 def _with_slack(candidate: CandidateAnswer) -> str:
     """The share of the time at the cap by which the answer goes, because another disk is not asked
     for the very same load."""
-    slack = (candidate.on.less, candidate.on.more)
+    slack = Band(candidate.on.less, candidate.on.more)
     return band_in_words(slack, candidate.at_least)
 
 

@@ -93,8 +93,8 @@ def _time(index: ReportIndex) -> Iterator[str]:
     span_s = results.span_s(index.campaign.runs)
     if span_s is None:
         return
-    begin = units.format_moment(span_s[0])
-    end = units.format_moment(span_s[1])
+    begin = units.format_moment(span_s.begin_s)
+    end = units.format_moment(span_s.end_s)
     share_pct = results.measuring_pct(index.campaign)
     if share_pct is None:
         yield f"{begin} to {end}"

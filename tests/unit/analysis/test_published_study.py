@@ -56,9 +56,9 @@ class Judged:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     folder = tmp_path_factory.mktemp("study") / "published"
     shutil.copytree(STORED, folder)
-    results, verdict, paths = concluding.conclude(folder)
-    text = paths.markdown.read_text().replace("\u00a0", " ")
-    return Judged(folder, results, verdict, text)
+    concluded = concluding.conclude(folder)
+    text = concluded.report.markdown.read_text().replace("\u00a0", " ")
+    return Judged(folder, concluded.campaign, concluded.verdict, text)
 
 
 # ------------------------------------------------------------------ figures

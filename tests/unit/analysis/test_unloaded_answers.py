@@ -346,7 +346,7 @@ def test_a_candidate_of_which_no_seconds_are_known_tells_of_queues_alone() -> No
 def test_bounds_are_told_as_one_figure_or_two(
     band: tuple[float, float], at_least: bool, words: str
 ) -> None:
-    assert band_in_words(band, at_least) == words
+    assert band_in_words(Band(*band), at_least) == words
 
 
 def test_shares_have_two_digits() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.databases.yugabytedb import checklist, checklist_kept, flags
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
-from orchestrator.databases.yugabytedb.read_checks import Seen
+from orchestrator.databases.yugabytedb.read_checks import ClaimSeen
 from orchestrator.errors import NodeError, RunError
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Cluster, Endpoint, Node
@@ -177,7 +177,7 @@ def test_tables_that_cannot_be_analysed_at_once_are_seen() -> None:
 
 
 def test_an_error_of_any_kind_is_one_of_its_line_and_says_no_password() -> None:
-    def look(_: Probe) -> Seen:
+    def look(_: Probe) -> ClaimSeen:
         raise ZeroDivisionError(f"with {PASSWORD}")
 
     found = checklist.finding(Fact("x", "a claim", look), probe())

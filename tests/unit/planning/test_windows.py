@@ -28,13 +28,13 @@ def test_a_workload_that_writes_is_measured_for_whole_intervals(
 @pytest.mark.parametrize(("most_s", "then_s"), [(20.0, 30.0), (90.0, 90.0)])
 def test_a_warm_up_may_last_an_interval_at_least(most_s: float, then_s: float) -> None:
     workload = replace(a_workload("insert"), warmup_s=10.0, warmup_most_s=most_s)
-    (fitted,), _ = windows.of_whole_intervals([workload], 30.0)
+    (fitted,) = windows.of_whole_intervals([workload], 30.0).workloads
     assert fitted.warmup_most_s == then_s
 
 
 def test_what_settles_after_its_window_stays_as_it_is() -> None:
     workload = replace(a_workload("insert"), settle=True)
-    assert windows.of_whole_intervals([workload], 300.0) == ((workload,), ())
+    assert windows.of_whole_intervals([workload], 300.0) == ((workload,), (), {})
 
 
 def test_what_only_reads_stays_as_it_is() -> None:

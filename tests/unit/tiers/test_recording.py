@@ -22,7 +22,7 @@ from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.common.gate import expected
 from orchestrator.tiers.common.real import recording
-from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
+from orchestrator.tiers.common.real.recording import RecordingEffort, StepRate, burst_in
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 from tests.tiers import a_tier, changed
@@ -247,5 +247,5 @@ def test_a_disk_on_which_nothing_was_timed_is_an_error() -> None:
 def test_a_burst_is_a_rate_that_falls_and_stays_low(
     rates: list[float], found: tuple[float, float, float] | None
 ) -> None:
-    burst = burst_in([(5.0 * number, rate) for number, rate in enumerate(rates)])
+    burst = burst_in([StepRate(5.0 * n, rate) for n, rate in enumerate(rates)])
     assert (burst and (burst.iops, burst.base_iops, burst.duration_s)) == found

@@ -144,7 +144,7 @@ def _client_may_fill_a_core(case: _FollowedCase) -> bool:
     """Not the network, but a core of the load generator's, which others keep busy too."""
     if case.most != "network_bound" or case.values.client.client_core_pct is not None:
         return False
-    return (case.values.client.client_cores or 0.0) >= signs.ONE_CORE[0]
+    return (case.values.client.client_cores or 0.0) >= signs.LEAST_OF_ONE_CORE
 
 
 def _answers_wait_for_cpu(case: _FollowedCase) -> bool:

@@ -54,7 +54,7 @@ def is_single_core(values: Evidence) -> bool:
 def _is_alone(values: Evidence) -> bool:
     """Whether one session keeps a core busy, though the kernel moves it from core to core."""
     cores = values.cpu.node_cores or 0.0
-    return values.load.sessions == 1 and ALONE_FROM <= cores <= signs.ONE_CORE[1]
+    return values.load.sessions == 1 and ALONE_FROM <= cores <= signs.MOST_OF_ONE_CORE
 
 
 def _single_core(values: Evidence, node: str) -> Cause:

@@ -193,7 +193,7 @@ def _stands_still(values: Evidence) -> bool:
 def _may_be_one_thread(values: Evidence) -> bool:
     # One thread that computes all the time moves as steadily as one that waits for a store.
     cores = values.cpu.node_cores or 0.0
-    uses_one = ALONE_FROM <= cores <= signs.ONE_CORE[1]
+    uses_one = ALONE_FROM <= cores <= signs.MOST_OF_ONE_CORE
     return uses_one or (values.host.busiest_core_pct or 0.0) >= signs.FREE_PCT
 
 

@@ -8,7 +8,9 @@ FREE_PCT = 70.0  # use of a CPU; of a cap too, for more sessions to find room
 # Share of what throughput follows, or of the seconds, for a limit to have a turn.
 TURN_PCT = 15.0
 CORE_PCT = 95.0
-ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
+# Cores used by what one thread holds back: at least, and at most.
+LEAST_OF_ONE_CORE = 0.9
+MOST_OF_ONE_CORE = 1.15
 LOCKED_PCT = 5.0  # share of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # share of transactions
 
@@ -53,7 +55,7 @@ def disk_is_idle(values: Evidence) -> bool:
 
 def fills_one_core(cores: float | None, busiest_pct: float | None) -> bool:
     """Whether one thread at a time does the work: a core is full, and no more than one is used."""
-    uses_one = ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1]
+    uses_one = LEAST_OF_ONE_CORE <= (cores or 0.0) <= MOST_OF_ONE_CORE
     return uses_one and (busiest_pct or 0.0) >= CORE_PCT
 
 
@@ -106,6 +108,6 @@ def client_use(values: Evidence) -> float:
 
     That is its machine's CPU, or a core that is full, while it uses one core or more."""
     core_pct = 0.0
-    if (values.client.client_cores or 0.0) >= ONE_CORE[0]:
+    if (values.client.client_cores or 0.0) >= LEAST_OF_ONE_CORE:
         core_pct = values.client.client_core_pct or 0.0
     return largest(values.client.client_cpu_pct, core_pct) / 100

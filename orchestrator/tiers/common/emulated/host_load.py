@@ -71,6 +71,11 @@ def _diskstats(
     return []
 
 
+# Places of these fields in the line "cpu", behind its name (proc(5)).
+_IDLE = 3
+_WAITING_FOR_DISK = 4
+
+
 def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
     """Busy and all ticks since boot, over all processors; (0, 0) without /proc/stat."""
     with suppress(OSError, ValueError):
@@ -79,8 +84,8 @@ def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
         # The first eight fields of the line "cpu" count. Guest time is already part of user and
         # nice (proc(5)).
         ticks = [float(text) for text in all_processors.split()[1:9]]
-        # The fourth is idle, the fifth waits for a disk: in both the processor could have worked.
-        idle = ticks[3] + ticks[4]
+        # While it waits for a disk a processor could have worked too.
+        idle = ticks[_IDLE] + ticks[_WAITING_FOR_DISK]
         return sum(ticks) - idle, sum(ticks)
     return 0.0, 0.0
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator import __version__, model, powers
 from orchestrator.design import latency_quantiles
@@ -220,13 +220,20 @@ def _timed(job: Mapping[str, Any], way: str) -> _Timed:
     return _Timed(quantiles_s, latencies["N"])
 
 
+class StepRate(NamedTuple):
+    """The rate of a step of a lasting load. `at_s`: since the load began."""
+
+    at_s: float
+    iops: float
+
+
 def _burst(
     fio: FioContainer, effort: RecordingEffort, world: powers.World
 ) -> RecordedBurst | None:
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
     settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
     begin_s = world.clock.monotonic()
-    rates: list[tuple[float, float]] = []
+    rates: list[StepRate] = []
     while True:
         at_s = world.clock.monotonic() - begin_s
         if at_s >= effort.hold_s:
@@ -234,23 +241,23 @@ def _burst(
         left_s = effort.hold_s - at_s
         world.progress.step("does its rate fall under a lasting load", left_s)
         jobs = fio.run("depth", {**settings, "RUNTIME": in_ms(_STEP_S)})
-        rates.append((at_s, _iops(jobs[0])))
+        rates.append(StepRate(at_s, _iops(jobs[0])))
 
 
-def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
-    """The burst in (seconds since the load began, IOPS): where the rate falls and stays low."""
+def burst_in(rates: Sequence[StepRate]) -> RecordedBurst | None:
+    """The burst that a lasting load has shown: where the rate falls and stays low."""
     if len(rates) <= _FIRST_STEPS:
         return None
     # A median, because a single disturbed step would raise or hide the peak.
-    peak = statistics.median(rate for _, rate in rates[:_FIRST_STEPS])
+    peak = statistics.median(step.iops for step in rates[:_FIRST_STEPS])
     low = len(rates)
     # The search begins at the end: a rate that fell and rose again was no burst that ended.
-    while low > 0 and rates[low - 1][1] < _FALLEN * peak:
+    while low > 0 and rates[low - 1].iops < _FALLEN * peak:
         low -= 1
     # Slow from the first step on, or never: there is no burst to tell.
     if not 0 < low < len(rates):
         return None
-    base = statistics.median(rate for _, rate in rates[low:])
+    base = statistics.median(step.iops for step in rates[low:])
     return RecordedBurst(
-        iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low][0]
+        iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low].at_s
     )
