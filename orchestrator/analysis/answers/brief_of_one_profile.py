@@ -13,6 +13,7 @@ from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
     MonthlyPrice,
+    SurenessWord,
 )
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.answers.untested_words import is_untested
@@ -30,8 +31,7 @@ def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     texts: list[str] = []
     if answer.sureness.word in ("SLO met", "SLO missed"):
         texts.append(f"proven at {level()} confidence")
-    # These words say nothing beside the count of runs.
-    elif answer.sureness.word not in ("measured", "one tier", "SLO open"):
+    elif answer.sureness.word not in _SAID_BY_THE_COUNT:
         texts.append(answer.sureness.word)
     texts += _times_measured(answer)
     texts += _overload(asked)
@@ -42,6 +42,10 @@ def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     return Brief(what, limits, how_sure, price=price, next_step=_NEXT)
 
 
+# These words say nothing beside the count of runs.
+_SAID_BY_THE_COUNT: frozenset[SurenessWord] = frozenset(
+    ["measured", "not measured", "one tier", "SLO open"]
+)
 # One profile alone leaves open what to buy.
 _NEXT = "To learn which disk to buy, measure another beside it: `tierbench compare`."
 

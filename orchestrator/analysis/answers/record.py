@@ -39,6 +39,7 @@ SurenessWord = Literal[
     "SLO missed",
     "SLO open",
     "measured",
+    "not measured",
     "observed",
     "cannot be told from minutes",
     "cannot be told from these readings",

@@ -84,6 +84,8 @@ def _sureness_of_one_profile(
     sentences = [closed(headline), *details, *one_profile.limits_in_words(asked)]
     text = f"{' '.join(sentences)}{_lost_in_words(tally)}"
     word = one_profile.word(asked)
+    if not asked.campaign.done:
+        word = "not measured"
     # An SLO that is met is held to the same rules as a tier that is named.
     if word == "SLO met":
         word = _moot_word(asked) or word

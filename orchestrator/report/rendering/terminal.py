@@ -33,6 +33,7 @@ _STATUS_STYLES: Mapping[SurenessWord, str] = {
     "SLO missed": "bold red",
     "SLO open": "bold yellow",
     "measured": "bold",
+    "not measured": "bold red",
     "observed": "bold",
     "cannot be told from minutes": "bold yellow",
     "cannot be told from these readings": "bold yellow",

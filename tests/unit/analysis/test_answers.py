@@ -385,8 +385,11 @@ def test_one_profile_says_what_it_did() -> None:
 
 
 def test_one_profile_without_figures_says_what_became_of_its_runs() -> None:
-    (part,) = alone("insert", lost=True).parts
+    answer = alone("insert", lost=True)
+    (part,) = answer.parts
     assert part.measured is None
+    assert answer.sureness.word == "not measured"
+    assert "not measured" not in answer.brief.how_sure, "the runs that are lost say it"
     assert part.why == ("Runs 1–3 (ultra × insert) were not carried out.",)
 
 
