@@ -6,6 +6,7 @@ cannot be done here, the error says exactly what to install or load."""
 import os
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from platform import system as system_name
 from typing import cast
@@ -15,7 +16,8 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Platform, Progress
-from orchestrator.system import files
+from orchestrator.system import at_once, files
+from orchestrator.system.at_once import StartedCall
 from orchestrator.system.clock import wait_until
 
 _APT_S = 600.0
@@ -26,8 +28,14 @@ def provide(app: App, names: Sequence[str] = own_images.OURS) -> DockerPlatform:
     """Provides engine, base image and images of ours. UnavailableError if one cannot be had."""
     engine = provide_engine(app)
     provide_base(engine, app)
+    # Each build waits for Debian's packages most of its time, so they wait together.
+    builds: list[StartedCall[str]] = []
     for name in names:
-        own_images.provide(app.root, name, engine, app.progress)
+        build = partial(own_images.provide, app.root, name, engine, app.progress)
+        builds.append(at_once.begun(build))
+    at_once.all_ended(builds)
+    for started in builds:
+        started.result()
     return engine
 
 

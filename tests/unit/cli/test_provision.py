@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,16 +12,17 @@ from typing import Any
 import pytest
 
 from orchestrator import cli
+from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import provision
-from orchestrator.errors import EXIT_DONE, UnavailableError
+from orchestrator.errors import EXIT_DONE, RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.system.shell import SystemShell
 from tests import ROOT
-from tests.apps import an_app, tierbench, with_parts
+from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.calls import calls_of
-from tests.fakes import FakePlatform, QuietProgress, completed
+from tests.fakes import FakeImages, FakePlatform, QuietProgress, completed
 
 
 class Refusing:
@@ -85,6 +87,53 @@ def test_a_base_image_that_can_neither_be_pulled_nor_made(
         provision.provide_base(platform, an_app(tmp_path / "cache", shell=Refusing()))
     assert "docker load" in raised.value.advice
     assert raised.value.evidence == "no such package"
+
+
+class Building(FakeImages):
+    """Images of an engine that has the base alone, and builds others by `work`."""
+
+    def __init__(self, work: Callable[[str], None]) -> None:
+        super().__init__([own_images.BASE], [], [])
+        self._work = work
+
+    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
+        self._work(tag)
+
+
+def building(work: Callable[[str], None], folder: Path) -> App:
+    """A program on such an engine."""
+    platform = FakePlatform()
+    platform.images = Building(work)
+    return an_app(folder, platform)
+
+
+def test_the_images_are_built_at_the_same_time(tmp_path: Path) -> None:
+    """One after the other they took 217 s of a first set-up, and together 137 s."""
+    all_are_building = threading.Barrier(len(own_images.OURS))
+
+    def build(_tag: str) -> None:
+        all_are_building.wait(timeout=10.0)
+
+    app = building(build, tmp_path)
+    provision.provide(app)
+    assert len(said_by(app)) == len(own_images.OURS)
+
+
+def test_an_image_that_cannot_be_built_is_told_when_the_others_have_ended(
+    tmp_path: Path,
+) -> None:
+    others_may_end = threading.Event()
+
+    def build(tag: str) -> None:
+        if "client" in tag:
+            others_may_end.set()
+            raise RunError("no way to Debian")
+        assert others_may_end.wait(timeout=10.0)
+
+    app = building(build, tmp_path)
+    with pytest.raises(RunError, match="no way to Debian"):
+        provision.provide(app)
+    assert len(said_by(app)) == len(own_images.OURS) - 1
 
 
 def test_a_missing_image_says_how_to_get_it() -> None:
