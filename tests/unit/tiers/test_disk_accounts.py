@@ -107,5 +107,5 @@ def test_an_account_is_in_seconds() -> None:
     "text", ["", WHOLE[:60], WHOLE.replace("7 ", "8 ", 1), "a b c a", "\0" * 84]
 )
 def test_an_account_that_is_not_whole_is_none(text: str) -> None:
-    with pytest.raises(ValueError, match="account"):
+    with pytest.raises(OSError, match="account"):
         parsed(text)
