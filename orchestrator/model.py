@@ -4,7 +4,7 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -338,14 +338,6 @@ class Node:
     @property
     def container_name(self) -> str:
         return self.container or self.name
-
-
-def nodes_of_role(nodes: Iterable[Node], role: Role) -> list[Node]:
-    in_role: list[Node] = []
-    for node in nodes:
-        if node.role == role:
-            in_role.append(node)
-    return in_role
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from orchestrator import counter_sources, units
-from orchestrator.model import Node, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Node
 
 
 class PlacedDisk(NamedTuple):

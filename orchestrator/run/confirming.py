@@ -16,8 +16,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.facts import TriedLimit
-from orchestrator.model import Node, Workload, nodes_of_role
+from orchestrator.model import Node, Workload
 from orchestrator.parts import ClientLoad, Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window_followers

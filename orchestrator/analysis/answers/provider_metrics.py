@@ -17,8 +17,9 @@ from orchestrator.analysis.provider_names import Cloud
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
 from orchestrator.design import node_disks
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.facts import BottleneckCause, DoubtKind
-from orchestrator.model import Record, nodes_of_role
+from orchestrator.model import Record
 from orchestrator.texts import prose
 
 _NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")

@@ -10,7 +10,8 @@ from orchestrator.analysis.telemetry.causes import outside_causes
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.model import Doubt, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
 # Change of a client's clock against ours, beyond what the readings leave open. Transactions of

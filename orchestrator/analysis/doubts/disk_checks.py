@@ -15,8 +15,9 @@ from orchestrator.analysis.doubts.validity import Doubts, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import emulation_overhead
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.facts import group
-from orchestrator.model import Doubt, Node, Record, nodes_of_role
+from orchestrator.model import Doubt, Node, Record
 from orchestrator.texts import prose
 from orchestrator.units import format_change
 

@@ -10,7 +10,8 @@ from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import outside_causes
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.model import Doubt, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Doubt
 from orchestrator.texts.prose import listed
 from orchestrator.units import format_seconds
 

@@ -9,8 +9,9 @@ import pandas as pd
 from orchestrator.analysis import provider_names
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.design import node_disks
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import UsageError
-from orchestrator.model import Node, Record, nodes_of_role
+from orchestrator.model import Node, Record
 from orchestrator.texts import prose
 
 

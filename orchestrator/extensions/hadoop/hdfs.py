@@ -14,13 +14,14 @@ from orchestrator.databases.common import (
     container_nodes,
     node_lifecycle,
 )
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import Mistake, RunError
 from orchestrator.extensions.hadoop import pages
 from orchestrator.extensions.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.extensions.hadoop.settings import is_setting
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys import shipped_yaml
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume, nodes_of_role
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.node_records import as_node

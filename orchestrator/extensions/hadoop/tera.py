@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import KeyPlace, LoadError, Mistake, require_none
 from orchestrator.extensions.hadoop import pages
 from orchestrator.facts import GeneratorFacts
@@ -22,14 +23,7 @@ from orchestrator.load_generators.common.client import InClient
 from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
-from orchestrator.model import (
-    Cluster,
-    ClusterSpec,
-    Node,
-    Phase,
-    Workload,
-    nodes_of_role,
-)
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World

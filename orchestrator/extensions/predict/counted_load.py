@@ -15,8 +15,9 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import UsageError
-from orchestrator.model import Node, Record, nodes_of_role
+from orchestrator.model import Node, Record
 
 # Counters in the order of the fields of `_RunTotals`.
 _COUNTED = (

@@ -6,8 +6,9 @@ from typing import Literal
 
 from orchestrator.analysis import results
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import STORE, Node, Profile, Record, nodes_of_role
+from orchestrator.model import STORE, Node, Profile, Record
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence

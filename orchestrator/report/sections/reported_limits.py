@@ -7,7 +7,7 @@ from orchestrator import units
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import rates, reported_disks
 from orchestrator.analysis.telemetry.counters.rates import LimitShares
-from orchestrator.model import nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.report.blocks import Cell, Part, table_of
 from orchestrator.report.report_index import ReportIndex
 

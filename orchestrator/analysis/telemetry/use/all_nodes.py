@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.telemetry.counters import rates, window_growth
 from orchestrator.analysis.telemetry.use import machine_cpu, node_values
-from orchestrator.model import Node, Record, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Node, Record
 
 ALL = "all"  # the scope of figures that are of all nodes together
 

@@ -15,7 +15,8 @@ from orchestrator.analysis.telemetry.use.node_values import (
     largest,
 )
 from orchestrator.counter_sources import NODE_EXPORTER
-from orchestrator.model import Node, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Node
 
 CPU_PCT = 85.0  # share of what a node may use
 # Share of a link's rate: 4 % of full frames are headers that the kernel does not count.

@@ -29,7 +29,8 @@ from orchestrator.analysis.telemetry.use.node_values import (
     VolumeCount,
 )
 from orchestrator.analysis.telemetry.use.run_telemetry import NodeSeconds
-from orchestrator.model import Node, Record, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Node, Record
 from orchestrator.tier import Limits, Tier
 
 # Stands for the nodes of a record that states the mean of their CPU and nothing of each.

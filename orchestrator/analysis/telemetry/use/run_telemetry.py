@@ -32,7 +32,8 @@ from orchestrator.analysis.telemetry.use import (
     second_by_second,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapUse, LinkUse
-from orchestrator.model import Node, Record, nodes_of_role
+from orchestrator.design.nodes_by_role import nodes_of_role
+from orchestrator.model import Node, Record
 
 WINDOWS = "windows"  # all together, of a load generator that measures in several
 # Phases, and those windows, of which it is kept how much counters grew.

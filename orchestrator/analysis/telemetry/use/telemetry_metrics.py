@@ -10,8 +10,9 @@ from orchestrator.analysis.telemetry.use.all_nodes import (
     disks_together,
     mean_cpu_pct,
 )
+from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.metrics import METRICS, measured
-from orchestrator.model import Measurement, Node, nodes_of_role
+from orchestrator.model import Measurement, Node
 
 _Figures = Mapping[str, float | None]  # metric → its value, None if it was not sampled
 
