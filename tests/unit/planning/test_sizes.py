@@ -150,6 +150,27 @@ def test_what_is_on_nodes_and_restored_is_known_or_as_much_as_disks_hold() -> No
     assert data_sizes.bytes_on_node(of_others, unknown) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "copies", "disk_gib"), [(1, 1, 40), (3, 1, 20), (3, 3, 40), (4, 3, 30)]
+)
+def test_disks_have_room_for_their_nodes_part_of_all_copies(
+    nodes: int, copies: int, disk_gib: int
+) -> None:
+    """Twice what is loaded, in whole GiB; a disk that is larger stays."""
+    profile = build_profile("premium")
+    node = NodeSize(8.0, GIB, 20 * GIB)
+    cluster = replace(
+        profile.cluster, nodes=nodes, replication_factor=copies, node=node
+    )
+    profile = replace(profile, cluster=cluster)
+    loaded = 40 * GIB / sizes.DISK_PER_DATA
+    (made,) = sizes.with_room([profile], loaded)
+    assert made.cluster.node is not None
+    assert made.cluster.node.disk_bytes == disk_gib * GIB
+    of_others = replace(profile, cluster=replace(cluster, node=None))
+    assert sizes.with_room([of_others], loaded) == (of_others,)
+
+
 def test_the_largest_memory_counts_and_bytes_count_once() -> None:
     profile = build_profile("premium")
     assert profile.cluster.node is not None

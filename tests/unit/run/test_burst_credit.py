@@ -70,6 +70,23 @@ def test_bounds_follow_what_was_seen(
     assert ((bucket.least, bucket.most), bucket.state) == (bounds, state)
 
 
+@pytest.mark.parametrize(
+    ("used", "state"),
+    [
+        # 51 of 1,000 are left, and then 100 at most.
+        (1_949.0, "bursting"),
+        # 50 are next to nothing: what has come since may or may not be credit.
+        (1_950.0, "unknown"),
+        (1_990.0, "unknown"),
+    ],
+)
+def test_a_burst_is_forgotten_when_next_to_nothing_can_be_left(
+    used: float, state: str
+) -> None:
+    seen = replace(full(0.0, 1_000.0), bursting=True).after(used, 100.0)
+    assert seen.after(0.0, 4.9).state == state
+
+
 def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     quantities: tuple[GateQuantity, ...] = ("iops_read", "iops_write", "iops_mixed")
     checks = [

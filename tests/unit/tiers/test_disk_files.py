@@ -199,6 +199,13 @@ def test_disks_of_several_machines_share_no_limit(world: World) -> None:
         EmulatedTier().check(replace(TIER, shared=Limits(600)), world)
 
 
+def test_disks_of_one_machine_may_share_a_limit(tmp_path: Path) -> None:
+    """Then it is only asked for the image of the disks, which is not here."""
+    world = replace(fake_world(platform=FakePlatform(images=())), cache=tmp_path)
+    with pytest.raises(UnavailableError, match="image"):
+        EmulatedTier().check(replace(TIER, shared=Limits(600)), world)
+
+
 def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None:
     plan = a_plan(workloads=("insert",))
     values = factors.parse("without=disk")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -429,6 +429,31 @@ def test_a_machine_s_limit_is_held_against_the_disks_of_data_and_log(
     checks = list(shared_limit.of_machine(tier, checked, world, lambda *_: half))
     assert [check.verdict for check in checks] == verdicts
     assert {check.disk for check in checks} == {BOTH_DISKS}
+
+
+@dataclass(frozen=True)
+class Noting(HonestDisk):
+    """Notes the jobs in their order."""
+
+    jobs: list[str] = field(default_factory=list)
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        self.jobs.append(job)
+        return super().run(job, settings)
+
+    def verified(self, settings: Mapping[str, str]) -> bool:
+        self.jobs.append("verify")
+        return super().verified(settings)
+
+
+def test_a_disk_is_written_before_it_is_read_and_verified_at_the_end() -> None:
+    """What was never written reads as zeros without touching the disk."""
+    tier = a_tier("x", "X", "emulated", 500, 60_000_000, 0.002, 0.002)
+    disk = Noting(tier)
+    fio: Any = nullcontext(disk)
+    disks = Disks((Volume("v", "", restored=False),), {})
+    truth_gate.take(tier, disks, fake_world(Log(), ROOT), start=lambda *_: fio)
+    assert disk.jobs == ["prepare", "iops", "bytes", "latency", "fsync", "verify"]
 
 
 # ------------------------------------------------------------------ what is said of it

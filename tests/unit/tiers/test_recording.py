@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,8 @@ def test_a_disk_is_recorded_with_where_and_how() -> None:
     assert disk.limits is not None and disk.limits.iops_mixed == 1000.0
     assert quantile_s(disk.latency.read_quantiles_s, 0.5) == pytest.approx(0.0004)
     assert disk.source == "`tierbench disk record` of Virtual Disk at /mnt/p15"
+    began = datetime.strptime(disk.measured["began"][:8], "%Y%m%d")
+    assert disk.as_of == began.date().isoformat()
     assert disk.measured["fio"] == "fio-3.39" and disk.measured["reads_timed"] == 1000
     assert disk.device["model"] == "Virtual Disk"
     text = json.dumps(disk.model_dump())
