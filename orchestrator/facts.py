@@ -38,6 +38,7 @@ TriedLimit = Literal[
     "shared IOPS", "shared bandwidth", "machine's IOPS", "machine's bandwidth",
     "node CPU", "client CPU", "sessions",
 ]
+TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",

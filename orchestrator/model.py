@@ -16,6 +16,7 @@ from orchestrator.facts import (
     Pause,
     PhaseName,
     RunFacts,
+    TlsMode,
     Varied,
 )
 from orchestrator.texts import foreign_text, prose
@@ -130,10 +131,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a load generator loads. Workloads naming an equal data set share one loaded copy."""
+    """What a load generator loads. Workloads naming an equal data set share one loaded copy.
+
+    like: the family of ours whose tables and types of transactions an extension's data set has.
+    """
 
     family: str
     parameters: Mapping[str, int | float | str]
+    # Earlier records of the same data do not have it.
+    like: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -364,9 +370,6 @@ class Volume:
     # The rate that its tier declares; None if nothing.
     bytes_per_s: int | None = None
     wal_server: Node | None = None
-
-
-TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 
 
 @dataclass(frozen=True)

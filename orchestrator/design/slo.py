@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, metrics
+from orchestrator.design.tpcc_data import is_tpcc_derived
 from orchestrator.keys.refusals import raise_all
 from orchestrator.model import Objective, Workload
 from orchestrator.texts.prose import listed
@@ -256,4 +257,4 @@ def fits(objective: Objective, workload: Workload) -> bool:
     if workload.database == "none":
         return False
     typed = objective.metric == "nopm" or objective.scope != "all"
-    return not typed or workload.dataset.family == "tpcc"
+    return not typed or is_tpcc_derived(workload.dataset)

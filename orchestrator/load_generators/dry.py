@@ -10,6 +10,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures import transactions
 from orchestrator.design.rehearsal import WARNING, Model
+from orchestrator.design.tpcc_data import is_tpcc_derived
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Cluster, Phase, Workload
@@ -88,7 +89,7 @@ def _made_up(
     begun_s = start_s + np.cumsum(latency_s, axis=1) - latency_s
     kept = begun_s + latency_s < end_s
     names = [load.name]
-    if load.name == "tpcc":
+    if is_tpcc_derived(load.dataset):
         names = ["new_order", "payment"]
     columns = {"start_s": begun_s[kept], "latency_s": latency_s[kept], "queue_s": 0.0}
     table = pd.DataFrame({**columns, "type": dice.choice(names, int(kept.sum()))})

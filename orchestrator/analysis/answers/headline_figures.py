@@ -12,7 +12,7 @@ from orchestrator.analysis.conclusions import (
     Delta,
     Verdict,
 )
-from orchestrator.design import slow_disks
+from orchestrator.design import slow_disks, tpcc_data
 from orchestrator.metrics import NEW_ORDER
 
 ALL_TYPES = "all"
@@ -75,8 +75,8 @@ class HeadlineFigures:
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
         # The data set tells it too, as no run may have left any figure.
-        family = self.campaign.plan.workload(workload).dataset.family
-        return family.startswith("tpcc") or self._has(workload, metric="nopm")
+        dataset = self.campaign.plan.workload(workload).dataset
+        return tpcc_data.is_tpcc_derived(dataset) or self._has(workload, metric="nopm")
 
     def throughput_metric(self, workload: str) -> str:
         """What counts as its throughput: New-Orders, bytes of rows, or transactions."""

@@ -19,7 +19,8 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.model import Endpoint, Tls, TlsMode
+from orchestrator.facts import TlsMode
+from orchestrator.model import Endpoint, Tls
 
 if TYPE_CHECKING:
     from orchestrator.load_generators.common.consistency import Condition

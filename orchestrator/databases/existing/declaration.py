@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from orchestrator.errors import KeyPlace, Mistake, UnavailableError
+from orchestrator.facts import TlsMode
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.near_keys import nearest
 from orchestrator.keys.shipped_yaml import shipped
-from orchestrator.model import ClusterSpec, Endpoint, Profile, Tls, TlsMode
+from orchestrator.model import ClusterSpec, Endpoint, Profile, Tls
 from orchestrator.powers import CertificateFile
 from orchestrator.system import redaction, sql
 

@@ -8,18 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.design import tpcc_data
 from orchestrator.errors import KeyPlace, Mistake, UsageError, require_none
 from orchestrator.keys import addresses, shipped_yaml
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import mistakes
 from orchestrator.load_generators.common.rules import WorkloadRules
-from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    Dataset,
+    Workload,
+)
 from orchestrator.powers import World
 
 NAME = "benchbase"
 TEMPLATE = "benchbase/tpcc.xml.jinja"
 FAMILY = "benchbase-tpcc"
-BUILT_IN_FAMILY = "tpcc"
 YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
 
 TERMINALS_PER_WAREHOUSE = 10
@@ -94,13 +99,13 @@ class BenchBaseSettings:
 
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
-    if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
+    if workload.dataset.family not in (tpcc_data.FAMILY, FAMILY):
         raise UsageError(
             f"BenchBase cannot run {workload.name}: it is used for the "
             "TPC-C-derived workload only",
             advice="leave out --generator (GENERATOR), or take the workload tpcc",
         )
-    data = Dataset(FAMILY, workload.dataset.parameters)
+    data = Dataset(FAMILY, workload.dataset.parameters, like=tpcc_data.FAMILY)
     return replace(workload, generator=NAME, script=TEMPLATE, dataset=data)
 
 

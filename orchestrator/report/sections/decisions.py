@@ -14,6 +14,7 @@ from orchestrator.analysis.conclusions import (
     Offer,
 )
 from orchestrator.design import varied_workloads
+from orchestrator.design.tpcc_data import is_tpcc_derived
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -218,7 +219,7 @@ def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
     # Delivery is 4 % of the mix and ten times slower, so it would be the p99.
     for load in index.campaign.plan.workloads:
         is_decided_on = varied_workloads.decision_subject(load) == decision.workload
-        if is_decided_on and load.dataset.family.startswith("tpcc"):
+        if is_decided_on and is_tpcc_derived(load.dataset):
             yield "Latencies of all types together, averages too, leave Delivery out."
             return
 

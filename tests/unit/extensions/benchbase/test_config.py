@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import slo
 from orchestrator.errors import UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.model import Cluster, Dataset, Workload
@@ -49,6 +50,17 @@ def test_the_built_in_workload_becomes_benchbases_on_a_data_set_of_its_own() -> 
     assert bound.dataset.parameters == built_in.dataset.parameters
     assert config.settings(bound).weights == (45, 43, 4, 4, 4)
     assert config.bind(bound) == bound
+
+
+@pytest.mark.parametrize("text", ["nopm > 5000", "new_order p99 < 50 ms"])
+def test_an_slo_of_the_built_in_workload_holds_for_benchbases(text: str) -> None:
+    """It was refused as not measured, because data sets were compared by name."""
+    built_in = (ROOT / "workloads" / "tpcc.yaml").read_text()
+    bound = config.bind(read_workload("tpcc", built_in, "smoke"))
+    (asked,) = slo.applied([bound], text, "--slo")
+    assert slo.text_of([asked]) == slo.text_of(
+        slo.applied([read_workload("tpcc", built_in, "smoke")], text, "--slo")
+    )
 
 
 def test_other_workloads_are_refused() -> None:
