@@ -9,6 +9,7 @@ import pytest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import NoteKind
 from orchestrator.model import Doubt, Note
+from orchestrator.report import wording
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from tests.campaigns import build_campaign
@@ -44,3 +45,24 @@ def test_what_somebody_must_act_on_comes_first_by_its_kind(kind: NoteKind) -> No
     texts = [stamp.text for stamp in caveats.stamps(ReportIndex(campaign, VERDICT))]
     assert texts[0] == "Look at it."
     assert texts.count("Of no kind.") == texts.count("Look at it.") == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "together"),
+    [
+        (("it was 92 % busy", "it was 97 % busy"), ("it was 92–97 % busy",)),
+        (("runs at 1,500/s", "runs at 800/s"), ("runs at 800–1,500/s",)),
+        (
+            ("node-1 was full", "node-5 was full"),
+            ("node-1 was full", "node-5 was full"),
+        ),
+        (("x:size=1GiB is low", "x:size=2GiB is low"), None),
+        (("read at 12:30", "read at 12:45"), None),
+        (("10.0.0.1:5433 is late", "10.0.0.1:5434 is late"), None),
+    ],
+)
+def test_texts_span_figures_and_no_names(
+    texts: tuple[str, ...], together: tuple[str, ...] | None
+) -> None:
+    """`node-1–5` named three nodes of which nothing was said."""
+    assert wording.spanning(texts) == (together or texts)
