@@ -3,6 +3,7 @@
 import codecs
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.errors import CutError, Mistake, UsageError
@@ -95,6 +96,15 @@ def is_path(name: str) -> bool:
 def no_such_file(folder: Path, kind: str, name: str) -> Mistake:
     if is_path(name):
         return Mistake("", f"no {kind} file {name}")
+    beside = Path(f"{name}.yaml")
+    with suppress(OSError, ValueError):
+        if beside.is_file():
+            what = (
+                f"no {kind} {name!r} in {folder}; did you mean the file {beside} here?"
+            )
+            return Mistake("", what, "unknown name")
+        if Path(name).is_file():
+            return Mistake("", f"{name} is no {kind}: the file of one ends in .yaml")
     return refusals.unknown_name("", kind, name, names(folder))
 
 

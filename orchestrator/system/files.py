@@ -109,7 +109,10 @@ def writing(path: Path, verb: str = "written") -> Iterator[None]:
 
 def _not_written(path: Path, verb: str, error: OSError) -> NotWrittenError:
     why = error.strerror or str(error)
-    return NotWrittenError(f"{path} cannot be {verb}: {why}", why)
+    advice = ""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        advice = "make its folder first, or name another place"
+    return NotWrittenError(f"{path} cannot be {verb}: {why}", why, advice)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,6 @@ from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
 _ASIDE = f"{_BASELINES}.unreadable"
-_PREFIX = "baseline:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
 _SCHEMA_VERSION = 1
 
@@ -86,11 +85,11 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
 def resolve(results: Path, text: str) -> Path:
     """The folder of a campaign named by path, by its folder's name, as `latest`, or by a baseline's
     name, alone or after `baseline:`. UsageError if there is none; NotReadableError."""
-    if not text.startswith(_PREFIX):
+    if not text.startswith(wrong_names.BASELINE):
         folder = _unnamed(results, text)
         if folder is not None:
             return folder
-    name = text.removeprefix(_PREFIX)
+    name = text.removeprefix(wrong_names.BASELINE)
     saved = baselines(results)
     if name not in saved:
         raise wrong_names.no_campaign(results, text, saved)

@@ -9,6 +9,7 @@ from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.system import campaign_folders, observation_files
 
+BASELINE = "baseline:"  # before the name of one
 _LISTS = "`tierbench history` lists the campaigns"
 _PAGE = "report.html"
 
@@ -20,6 +21,11 @@ class _Refusal(NamedTuple):
 
 def no_campaign(results: Path, text: str, saved: Mapping[str, str]) -> UsageError:
     """For a name of no campaign. `saved`: the baselines, which may have been meant."""
+    if text.startswith(BASELINE):
+        return UsageError(
+            f"there is no baseline {text.removeprefix(BASELINE)!r} in {results}",
+            "`tierbench admin baseline list` lists those there are",
+        )
     # What the disk holds there may be closed to this user, or no name that it takes.
     with suppress(OSError, ValueError):
         for path in (Path(text), results / text):

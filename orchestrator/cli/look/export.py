@@ -21,6 +21,7 @@ from orchestrator.system import files
 from orchestrator.texts import foreign_text, prose
 
 if TYPE_CHECKING:
+    from orchestrator.analysis.results import Results
     from orchestrator.cli.look.verify import Check
 
 
@@ -65,6 +66,7 @@ def _show_of_run(app: CampaignApp, text: str, results: Path) -> None:
 
     name, slug = campaign_and_run(text)
     campaign = store.load(app.folder(results, name))
+    _require_run(campaign, name, slug)
     for owned in family("pages", dict[str, str]()).values():
         stored_page = ObjectPlace(owned.entry, owned.origin).imported()
         page = stored_page(campaign, name, slug)
@@ -74,6 +76,20 @@ def _show_of_run(app: CampaignApp, text: str, results: Path) -> None:
     raise errors.UsageError(
         f"nothing was predicted from {text}",
         f"`tierbench predict {text}` predicts; `tierbench report {name}` shows the campaign",
+    )
+
+
+def _require_run(campaign: Results, name: str, slug: str) -> None:
+    """UsageError if the campaign has no run of that name."""
+    slugs: list[str] = []
+    for run in campaign.runs:
+        slugs.append(run.record.run.slug)
+    if slug in slugs:
+        return
+    its_runs = prose.listed(prose.first_few(slugs))
+    raise errors.UsageError(
+        f"{name} has no run {slug}",
+        f"`tierbench report {name}` shows the campaign; its runs are {its_runs}",
     )
 
 

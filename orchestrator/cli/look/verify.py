@@ -22,6 +22,7 @@ from orchestrator.errors import (
     NotInstalledError,
     TierbenchError,
     UnavailableError,
+    UsageError,
 )
 from orchestrator.load_generators import load_generators
 from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
@@ -61,6 +62,7 @@ def checks(folder: Path) -> Iterator[Check]:
     except CutError as error:
         yield Check("plan.json", "nothing is counted again", [error.what])
         return
+    _check_measured(campaign, folder)
     cut = list(results.left_out(campaign))
     if cut:
         yield Check("files", "not all can be read", cut)
@@ -70,6 +72,16 @@ def checks(folder: Path) -> Iterator[Check]:
             yield _check_run(run, folder)
     checked, differences = _check_verdict(campaign, folder / "verdict.json")
     yield Check("verdict.json", checked, differences)
+
+
+def _check_measured(campaign: results.Results, folder: Path) -> None:
+    """UsageError if figures were entered as others published them."""
+    for note in campaign.plan.notes:
+        if note.kind == "published figures":
+            raise UsageError(
+                f"{folder} has figures that others published, and no raw files of theirs",
+                f"`tierbench report {folder}` says where they are from",
+            )
 
 
 def _check_files(folder: Path) -> Iterator[Check]:

@@ -45,6 +45,9 @@ def read(place: Path, remark: Remark = texts.ignore) -> pd.DataFrame:
         return _file(place, of_this)
     except FormError as error:
         raise _no_history(place, str(error), error.advice or _HOW) from error
+    except FileNotFoundError as error:
+        what = "name a file that is there, or a folder of such files"
+        raise _no_history(place, _in_words(error), what) from error
     except (OSError, *UNREADABLE) as error:
         raise _no_history(place, _in_words(error), _HOW) from error
 
