@@ -17,6 +17,13 @@ CAPS: tuple[CapName, ...] = ("iops", "bandwidth")
 # ------------------------------------------------------------------ its disk
 
 
+def _of_cap(cap: CapName, iops: float | None, bandwidth: float | None) -> float | None:
+    """The one of two values that is of that cap."""
+    if cap == "iops":
+        return iops
+    return bandwidth
+
+
 @dataclass(frozen=True)
 class CapUse:
     """A node's disks against the caps of their tiers. `disk_cap_use` makes it.
@@ -50,25 +57,23 @@ class CapUse:
 
     def of_cap_pct(self, cap: CapName) -> float | None:
         """How much of this cap of its own disk a node used."""
-        if cap == "iops":
-            return self.iops_of_cap_pct
-        return self.bandwidth_of_cap_pct
+        return _of_cap(cap, self.iops_of_cap_pct, self.bandwidth_of_cap_pct)
 
     def time_at_cap_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.time_at_iops_cap_pct
-        return self.time_at_bandwidth_cap_pct
+        return _of_cap(cap, self.time_at_iops_cap_pct, self.time_at_bandwidth_cap_pct)
 
     def of_machine_pct(self, cap: CapName) -> float | None:
         """How much of its machine's cap both disks of a node used."""
-        if cap == "iops":
-            return self.machine_iops_of_cap_pct
-        return self.machine_bandwidth_of_cap_pct
+        return _of_cap(
+            cap, self.machine_iops_of_cap_pct, self.machine_bandwidth_of_cap_pct
+        )
 
     def time_at_machine_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.time_at_machine_iops_cap_pct
-        return self.time_at_machine_bandwidth_cap_pct
+        return _of_cap(
+            cap,
+            self.time_at_machine_iops_cap_pct,
+            self.time_at_machine_bandwidth_cap_pct,
+        )
 
 
 @dataclass(frozen=True)
@@ -104,14 +109,14 @@ class VolumeCount:
     instance_bandwidth_exceeded_pct: float | None = None
 
     def volume_exceeded_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.volume_iops_exceeded_pct
-        return self.volume_bandwidth_exceeded_pct
+        return _of_cap(
+            cap, self.volume_iops_exceeded_pct, self.volume_bandwidth_exceeded_pct
+        )
 
     def instance_exceeded_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.instance_iops_exceeded_pct
-        return self.instance_bandwidth_exceeded_pct
+        return _of_cap(
+            cap, self.instance_iops_exceeded_pct, self.instance_bandwidth_exceeded_pct
+        )
 
 
 @dataclass(frozen=True)
@@ -130,19 +135,21 @@ class ProviderReport:
     machine_bandwidth_limit_reached_pct: float | None = None
 
     def of_disk_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.disk_iops_limit_reached_pct
-        return self.disk_bandwidth_limit_reached_pct
+        return _of_cap(
+            cap, self.disk_iops_limit_reached_pct, self.disk_bandwidth_limit_reached_pct
+        )
 
     def of_wal_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.wal_iops_limit_reached_pct
-        return self.wal_bandwidth_limit_reached_pct
+        return _of_cap(
+            cap, self.wal_iops_limit_reached_pct, self.wal_bandwidth_limit_reached_pct
+        )
 
     def of_machine_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.machine_iops_limit_reached_pct
-        return self.machine_bandwidth_limit_reached_pct
+        return _of_cap(
+            cap,
+            self.machine_iops_limit_reached_pct,
+            self.machine_bandwidth_limit_reached_pct,
+        )
 
 
 @dataclass(frozen=True)
@@ -163,9 +170,9 @@ class SharedUse:
     shared_bandwidth_of_cap_pct: float | None = None
 
     def of_cap_pct(self, cap: CapName) -> float | None:
-        if cap == "iops":
-            return self.shared_iops_of_cap_pct
-        return self.shared_bandwidth_of_cap_pct
+        return _of_cap(
+            cap, self.shared_iops_of_cap_pct, self.shared_bandwidth_of_cap_pct
+        )
 
 
 # ------------------------------------------------------------------ its CPU and network
