@@ -69,11 +69,14 @@ def model(
         raise _lacks_a_stage(run.record.run.slug, stage)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     probes = _probes(run, quiet, cpus)
-    last = _system(asked_for(probes[-1], cpus), disk)
-    measured = _queueing_as(last, _system(asked_for(run, cpus), disk))
+    loads = [asked_for(probe, cpus) for probe in probes]
+    last = _system(loads[-1], disk)
+    system_of_run = last
+    if probes[-1] is not run:
+        system_of_run = _system(asked_for(run, cpus), disk)
+    measured = _queueing_as(last, system_of_run)
     measured = replace(measured, delay_s=math.inf, sync_s=math.inf)
-    for probe in probes:
-        asked = asked_for(probe, cpus)
+    for probe, asked in zip(probes, loads, strict=True):
         system = _queueing_as(last, _system(asked, disk))
         below_caps = 1 - time_at_cap(probe, cpus)
         delayed = _with_delays(asked, system, disk, below_caps)

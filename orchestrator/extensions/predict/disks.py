@@ -163,8 +163,10 @@ class DiskCaps:
 
     def admit(self, now: float, size: float) -> float:
         """When an I/O of this size that is asked for now gets through the buckets."""
+        ios = 1
         # Providers count an I/O above their unit as several.
-        ios = max(1, math.ceil(size / self._unit_bytes))
+        if size > self._unit_bytes:
+            ios = math.ceil(size / self._unit_bytes)
         admitted_s = now
         for bucket in self._of_ios:
             through_s = bucket.admit(now, ios)

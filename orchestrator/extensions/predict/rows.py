@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from orchestrator.tier import Limits, Price, Tier, disk_names
@@ -32,7 +33,7 @@ class Row:
     machine: str | None = None
     machine_monthly: float = 0.0
 
-    @property
+    @cached_property
     def provider(self) -> str:
         return disk_names.read(self.name).provider
 
