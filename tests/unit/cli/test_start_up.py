@@ -98,6 +98,14 @@ finally:
 """
 
 
+def test_each_command_has_a_panel_with_a_title() -> None:
+    panels = {name: owned.entry.panel for name, owned in commands().items()}
+    assert panels["init"] == "Prepare"
+    assert panels["compare"] == "Measure"
+    assert panels["report"] == "Read results"
+    assert all(panel[:1].isupper() for panel in panels.values())
+
+
 def test_the_end_passes_over_what_was_imported(starting: Forking) -> None:
     """For `tierbench list` there are some 45,000 objects."""
     ended = starting.run(["list"], AT_THE_END)

@@ -156,6 +156,9 @@ def test_the_shortest_way_of_the_last_minute_tells_the_offset() -> None:
     shortest = ClockOffset(0.0, 0.001)
     assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 30)) == shortest
     assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 90)).offset_s == 0.002
+    # It is of the last minute 60 s later, and not one second after that.
+    assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 60)) == shortest
+    assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 61)).offset_s == 0.002
 
 
 def test_a_clock_that_was_set_is_seen_at_once() -> None:

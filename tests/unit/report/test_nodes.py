@@ -10,8 +10,9 @@ from orchestrator.analysis.results import Results
 from orchestrator.metrics import measured
 from orchestrator.report.blocks import Section, Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import nodes
-from tests.campaigns import build_campaign
+from orchestrator.report.sections import nodes, priced_nodes
+from orchestrator.tier import Price
+from tests.campaigns import build_campaign, with_tier
 from tests.judged import judged_index
 
 
@@ -24,6 +25,26 @@ def built(count: int) -> Results:
         warmup_s=5.0,
         measure_s=20.0,
     )
+
+
+def built_quickly() -> Results:
+    return build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("verified", "is_told"), [(False, True), (True, False), (None, False)]
+)
+def test_a_price_is_unverified_where_somebody_said_so(
+    verified: bool | None, is_told: bool
+) -> None:
+    price = Price(10.0, "USD", "a region", "2026-11", "a list", verified)
+    campaign = with_tier(built_quickly(), "premium", price=price)
+    index = judged_index(campaign)
+    assert priced_nodes.is_unverified(index, "premium") is is_told
+    without = judged_index(with_tier(built_quickly(), "premium", price=None))
+    assert not priced_nodes.is_unverified(without, "premium")
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,12 @@ def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
     }
 
 
+def test_file_systems_are_those_of_databases_disks_alone(tmp_path: Path) -> None:
+    database = Node("node-1", "database", process_id=77, machine=HERE)
+    client = Node("client", "client", process_id=77, device="loop3", machine=HERE)
+    assert "file_systems" not in of(tmp_path, database, client)
+
+
 def test_the_machines_of_nodes_are_of_the_type_that_the_platform_says() -> None:
     """Not those of clients; nor where it says none, as an engine does."""
     facts = MachineFacts("vm-0", "6.1", "Debian", 4, "", 2**34, "Standard_D8s_v5")
