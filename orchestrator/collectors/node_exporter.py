@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Metric
 
 from orchestrator.collectors.common import local
-from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
+from orchestrator.counter_sources import NODE_EXPORTER, PRESSURE, data_devices
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
@@ -66,7 +66,7 @@ def _path(node: Node) -> str:
 
 
 def _page(node: Node, path: str) -> local.Page:
-    devices = node.sources.get(DISK_DEVICE, "").split()
+    devices = data_devices(node.sources)
     parse = partial(
         readings, devices=devices, wal_device=node.wal_device, cards=node.cards
     )

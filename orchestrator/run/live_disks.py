@@ -8,7 +8,7 @@ import numpy as np
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.counters.counter_series import Key, SampledSeries
 from orchestrator.analysis.telemetry.use import disk_seconds
-from orchestrator.counter_sources import DISK_DEVICE
+from orchestrator.counter_sources import data_devices
 from orchestrator.model import Node, Sample
 from orchestrator.run.live_state import DiskAtCap
 from orchestrator.tier import Tier
@@ -38,7 +38,7 @@ class RecentDisks:
         A node with several disks is left out: its counters are the sum of disks, and the caps of
         the tier are those of each."""
         for node in nodes:
-            devices = node.sources.get(DISK_DEVICE, "").split()
+            devices = data_devices(node.sources)
             if node.role == "database" and len(devices) <= 1:
                 self._nodes.append(node.name)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator import errors, parts, powers
-from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
+from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, data_devices
 from orchestrator.model import Node
 from orchestrator.run import observation_folders
 from orchestrator.run.readings import Miss
@@ -63,7 +63,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
 
 def _devices(node: Node) -> list[str]:
     """The devices that hold the node's data and its log."""
-    devices = node.sources.get(DISK_DEVICE, "").split()
+    devices = data_devices(node.sources)
     if node.wal_device:
         devices.append(node.wal_device)
     return devices

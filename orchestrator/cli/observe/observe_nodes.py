@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from orchestrator import powers
+from orchestrator import counter_sources, powers
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.common.teardown import sweeping
 from orchestrator.cli.measure import platform_choice
@@ -54,7 +54,7 @@ def _host_nodes(
     machines: Sequence[powers.Machine], declared: declaration.Existing
 ) -> Iterator[Node]:
     """Each machine as a node, whose disks are those that the profile names."""
-    sources = {DISK_DEVICE: " ".join(declared.devices)}
+    sources = {DISK_DEVICE: counter_sources.written(declared.devices)}
     for machine in machines:
         name = machine.name
         yield Node(name, "host", machine=name, sources=sources)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestrator import counter_sources
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
 from orchestrator.databases.existing import servers
 from orchestrator.databases.existing.declaration import (
@@ -90,7 +91,7 @@ def _sources(declared: Existing, place: int, host: Host) -> dict[str, str]:
     if place < len(declared.node_exporters):
         by_name[NODE_EXPORTER] = declared.node_exporters[place]
     if host.disks.data:
-        by_name[DISK_DEVICE] = " ".join(host.disks.data)
+        by_name[DISK_DEVICE] = counter_sources.written(host.disks.data)
     if host.pressure:
         by_name[PRESSURE] = declared.node_exporters[place]
     return by_name

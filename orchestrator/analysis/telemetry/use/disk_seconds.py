@@ -17,7 +17,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapName
-from orchestrator.counter_sources import DISK_DEVICE
+from orchestrator.counter_sources import data_devices
 from orchestrator.design.node_disks import DISK_SERVER
 from orchestrator.facts import group
 from orchestrator.model import Node, Record
@@ -269,7 +269,7 @@ def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSecon
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
     # Counters are of all disks of a node together, and the tier's limits of each. Of their sum no
     # share of a cap can be told.
-    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
+    if len(data_devices(node.sources)) > 1:
         rates = {}
     begin = server_account(record, node, "begin")
     return demand(record.profile.tier, rates, node.name, begin)
