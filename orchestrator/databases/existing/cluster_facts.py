@@ -170,15 +170,25 @@ def _yugabytedb(
     )
     with_flags = _with_flags(with_settings, flags)
     if declared.masters:
-        placement = server_facts.placement(watched)
-        data_bytes = placement.pop("data_bytes")
-        with_data = replace(with_flags, data_bytes=data_bytes)
-        return _with_more(with_data, placement)
-    tablets = _tablets(declared, connect)
+        return _with_placement(with_flags, watched)
+    return _with_tablets(with_flags, _tablets(declared, connect))
+
+
+def _with_placement(facts: DatabaseFacts, watched: Sequence[Node]) -> DatabaseFacts:
+    """`facts` with the data and where they are, as the masters list it."""
+    placement = server_facts.placement(watched)
+    data_bytes = placement.pop("data_bytes")
+    return _with_more(replace(facts, data_bytes=data_bytes), placement)
+
+
+def _with_tablets(
+    facts: DatabaseFacts, tablets: Mapping[str, pages.LedTablet] | None
+) -> DatabaseFacts:
+    """`facts` with the tablets of our own database and who leads them, if that is known."""
     if tablets is None:
-        return with_flags
+        return facts
     leaders = Counter(tablet.leader for tablet in tablets.values())
-    return _with_more(with_flags, {"tablets": len(tablets), "leaders": leaders})
+    return _with_more(facts, {"tablets": len(tablets), "leaders": leaders})
 
 
 def _with_more(facts: DatabaseFacts, more: Mapping[str, Any]) -> DatabaseFacts:

@@ -109,15 +109,12 @@ def record(
         reads, writes = _latencies(fio, effort, limits, world)
     took_s = round(world.clock.now() - began_s, 1)
     began = stamp(began_s)
-    # A stamp begins with the eight digits of its day.
-    day = f"{began[:4]}-{began[4:6]}-{began[6:8]}"
-    kernel = world.machine.facts().kernel
     measured: dict[str, Any] = {
         "began": began,
         "took_s": took_s,
         "fio": version.strip(),
         "tierbench": __version__,
-        "kernel": kernel,
+        "kernel": world.machine.facts().kernel,
         "reads_timed": reads.requests,
         "writes_timed": writes.requests,
     }
@@ -128,13 +125,18 @@ def record(
     return RecordedDisk(
         schema_version=1,
         source=f"`tierbench disk record` of {disk} at {path}",
-        as_of=day,
+        as_of=_day_of(began),
         limits=limits,
         latency=latency,
         burst=burst,
         measured=measured,
         device=facts,
     )
+
+
+def _day_of(moment: str) -> str:
+    """`2026-11-30` of a stamp, which begins with the eight digits of its day."""
+    return f"{moment[:4]}-{moment[4:6]}-{moment[6:8]}"
 
 
 def _limits(
