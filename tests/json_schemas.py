@@ -118,14 +118,14 @@ WRITTEN: dict[str, Callable[[Json], Json]] = {
         {"enum": ["full", "empty", "off", "on-demand", False]}, *PART, {"type": "null"}
     ),
     "_absolute": lambda _: DIRECTORY,
-    "_data": lambda disks: any_of(disks, DIRECTORY),
+    "_path_of_data": lambda disks: any_of(disks, DIRECTORY),
     "_by_node": lambda nodes: any_of(
         DIRECTORY, nodes["additionalProperties"]["anyOf"][0], nodes
     ),
-    "_one_word": lambda ways: any_of(
+    "_way_of_snapshots": lambda ways: any_of(
         ways, {"enum": ["copy", "none"], "type": "string"}
     ),
-    "_options": lambda _: any_of(
+    "_option_list": lambda _: any_of(
         {"type": "string"}, {"items": {"type": "string"}, **LIST}
     ),
     "slow_disk_in": lambda _: SLOW_DISK,
