@@ -160,9 +160,17 @@ def _imports(text: str, names: set[str]) -> bool:
     return False
 
 
-def _order_of_files(mutant: Mutant, found: Candidates) -> tuple[bool, float]:
-    """Those of its name first, then the cheap ones."""
-    return not found.is_named_for(mutant), sum(found.tests.values())
+def _order_of_files(mutant: Mutant, found: Candidates) -> tuple[int, bool, float]:
+    """Those first that name most of what the mistaken statement names, then those of the module's
+    name, then the cheap ones."""
+    text = _text_of_file(found.file)
+    named = sum(name in text for name in mutant.names)
+    return -named, not found.is_named_for(mutant), sum(found.tests.values())
+
+
+@cache
+def _text_of_file(file: str) -> str:
+    return (ROOT / file).read_text()
 
 
 def _trial(
@@ -214,7 +222,7 @@ def _text_of(test: str) -> str:
 
 @cache
 def _functions(file: str) -> dict[str, str]:
-    text = (ROOT / file).read_text()
+    text = _text_of_file(file)
     lines = text.splitlines()
     functions: dict[str, str] = {}
     for node in ast.walk(ast.parse(text)):

@@ -161,6 +161,15 @@ def test_the_shortest_way_of_the_last_minute_tells_the_offset() -> None:
     assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 61)).offset_s == 0.002
 
 
+@pytest.mark.parametrize(("apart_s", "may"), [(0.5, True), (0.625, False)])
+def test_one_clock_can_have_shown_what_lies_within_both_ways(
+    apart_s: float, may: bool
+) -> None:
+    first = ClockOffset(1.0, 0.25)
+    for second in (ClockOffset(1.0 + apart_s, 0.25), ClockOffset(1.0 - apart_s, 0.25)):
+        assert first.may_equal(second) is may
+
+
 def test_a_clock_that_was_set_is_seen_at_once() -> None:
     assert seen_each_second((0.0, 0.001, 9), (5.0, 0.0011, 1)).offset_s == 5.0
 
