@@ -458,3 +458,16 @@ def test_durability_as_released_is_that_of_the_pages_that_were_seen(
     for page in seen:
         servers = {"node-1": page, "node-2": {**page, **changed}}
         assert server_facts.durability_as_released(servers) is as_released
+
+
+def test_of_data_files_the_node_that_holds_most_counts() -> None:
+    """It is compared with the cache of one node, and compressed apart from that."""
+    servers = [
+        pages.TabletServer("a", True, 1, 3, 100, 900, "z.r.1"),
+        pages.TabletServer("b", True, 2, 5, 300, 500, "z.r.2"),
+    ]
+    assert server_facts._data_facts(servers) == {
+        "data_bytes": max(server.sst_bytes for server in servers),
+        "uncompressed_bytes": max(server.raw_bytes for server in servers),
+    }
+    assert server_facts._data_facts([]) == {"data_bytes": 0, "uncompressed_bytes": 0}
