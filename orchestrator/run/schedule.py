@@ -270,12 +270,13 @@ def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
     """What follows in a campaign whose plan has `looks`; nothing in others."""
+    looks = store.plan_of(folder).looks
+    if not looks:
+        return None
     # Tables are loaded, as causes and doubts by telemetry may leave a decision open.
     campaign = store.load(folder)
     plan = campaign.plan
-    if not plan.looks:
-        return None
-    most = max(plan.looks)
+    most = max(looks)
     more: list[str] = []
     decisions, _ = decisions_so_far(campaign)
     for decision in decisions:

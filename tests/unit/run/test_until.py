@@ -27,6 +27,7 @@ from orchestrator.run import experiment, schedule
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import store
 from tests.apps import an_app
+from tests.calls import calls_of
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, QuietProgress
 from tests.plans import a_plan
@@ -86,9 +87,18 @@ def said(campaign: Campaign) -> list[str]:
     return progress.said
 
 
-def test_only_what_is_open_is_repeated_and_on_every_tier(make: Make) -> None:
-    campaign = make()
-    records = grown(campaign, {"point-select": CLEAR, "insert": ALIKE})
+@pytest.fixture(scope="module")
+def of_two_loads(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign that has ended, of a load that was clear at once and of one that was open."""
+    campaign = Campaign(tmp_path_factory.mktemp("two loads"))
+    grown(campaign, {"point-select": CLEAR, "insert": ALIKE})
+    return campaign
+
+
+def test_only_what_is_open_is_repeated_and_on_every_tier(
+    of_two_loads: Campaign,
+) -> None:
+    records = of_two_loads.records()
     assert repetitions(records) == {"point-select": 2, "insert": 4}
     added = [one.run for one in records if one.run.repetition > 2]
     assert [(run.workload, run.repetition) for run in added[::2]] == [
@@ -98,8 +108,16 @@ def test_only_what_is_open_is_repeated_and_on_every_tier(make: Make) -> None:
     for first, second in zip(added[::2], added[1::2], strict=True):
         assert {first.profile, second.profile} == {"premium", "ultra"}
     assert [one.run.number for one in records] == list(range(1, len(records) + 1))
-    found = decided(campaign)
+    found = decided(of_two_loads)
     assert (found["point-select"].tier, found["insert"].tier) == ("ultra", "premium")
+
+
+def test_no_run_is_read_to_decide_nothing(make: Make) -> None:
+    campaign = make()
+    campaign.execute()
+    folder = campaign.results / "latest"
+    decide = partial(schedule.decided, campaign.world.progress, folder)
+    assert calls_of({"records": store._record}, decide) == {}
 
 
 def test_it_ends_with_the_most_that_were_asked_for(make: Make) -> None:
@@ -113,16 +131,16 @@ def test_it_ends_with_the_most_that_were_asked_for(make: Make) -> None:
     assert notes[-1].startswith("insert is open after 4 repetitions, no more, as asked")
 
 
-def test_a_stored_campaign_is_judged_at_the_level_of_its_last_look(make: Make) -> None:
-    campaign = make()
-    grown(campaign, {"point-select": CLEAR, "insert": ALIKE})
-    stored = store.load(campaign.results / "latest")
+def test_a_stored_campaign_is_judged_at_the_level_of_its_last_look(
+    of_two_loads: Campaign,
+) -> None:
+    stored = store.load(of_two_loads.results / "latest")
     shares = stored.plan.looks
     assert shares == looks.shares(2, 6)
     levels = {one.workload: one.confidence_pct for one in judge(stored).deltas}
     assert levels["point-select"] == pytest.approx(100 - 5 * shares[2], abs=1e-4)
     assert levels["insert"] == pytest.approx(100 - 5 * shares[4], abs=1e-4)
-    assert decided(campaign)["insert"].confidence_pct == pytest.approx(
+    assert decided(of_two_loads)["insert"].confidence_pct == pytest.approx(
         100 - 10 * shares[4], abs=0.01
     )
     at_once = replace(stored, plan=replace(stored.plan, looks={}))
