@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from orchestrator import errors, metrics
 from orchestrator.design.tpcc_data import is_tpcc_derived
-from orchestrator.keys.refusals import raise_all
+from orchestrator.keys import refusals
 from orchestrator.model import Objective, Workload
 from orchestrator.texts.prose import listed
 from orchestrator.units import OtherFormError, parse_seconds
@@ -55,7 +55,7 @@ def parse(text: str, where: errors.KeyPlace | str) -> tuple[Objective, ...]:
         except ValueError as error:
             what = f"{clause.strip()!r}: {error}"
             mistakes.append(errors.Mistake.at(where, what))
-    raise_all(mistakes)
+    refusals.raise_all(mistakes)
     return tuple(objectives.values())
 
 
@@ -98,11 +98,11 @@ def _metric(words: str) -> str:
         first, _, rest = words.partition(" ")
         if rest.split(" ")[-1] in _METRICS:
             raise ValueError(
-                f"{first!r} is no workload here and no transaction type; {types}"
+                f"{first!r} is no workload here and no transaction type; "
+                f"{refusals.did_you_mean(first, TYPES)}{types}"
             )
-        raise ValueError(
-            f"unknown metric {words!r}; metrics: {', '.join(WORDS)}; {types}"
-        )
+        listed = f"metrics: {', '.join(WORDS)}; {types}"
+        raise ValueError(refusals.unknown("metric", words, WORDS, listed))
     return metric
 
 
@@ -190,7 +190,9 @@ def applied(
     clauses: dict[str, tuple[Objective, ...]] = {}
     for name, named_texts in texts.items():
         clauses[name] = parse(",".join(named_texts), where)
-    raise_all([errors.Mistake.at(where, what) for what in _unfit(clauses, workloads)])
+    refusals.raise_all(
+        [errors.Mistake.at(where, what) for what in _unfit(clauses, workloads)]
+    )
     return tuple(replace(load, slo=_slo_of(load, clauses)) for load in workloads)
 
 

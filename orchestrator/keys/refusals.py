@@ -64,12 +64,17 @@ def near_names(name: str, options: Sequence[str]) -> list[str]:
     return near or difflib.get_close_matches(name, options, n=3, cutoff=0.5)
 
 
+def did_you_mean(name: str, options: Sequence[str]) -> str:
+    """`did you mean ultra? `, with a space behind it; empty if none is near."""
+    near = near_names(name, options)
+    if not near:
+        return ""
+    return f"did you mean {' or '.join(near)}? "
+
+
 def unknown(kind: str, name: str, names: Iterable[str], where_listed: str = "") -> str:
     """Makes the message for a name that is none of `names`. `where_listed`: says where all are."""
     options = sorted(names)
-    near = near_names(name, options)
-    hint = ""
-    if near:
-        hint = f"did you mean {' or '.join(near)}? "
+    hint = did_you_mean(name, options)
     listed = ", ".join(options) or "none"
     return f"unknown {kind} {name!r}; {hint}{where_listed or f'known: {listed}'}"

@@ -44,6 +44,10 @@ class _RecordedRun:
         return outline.outcome == "interrupted" and outline.last_phase == "read"
 
     @property
+    def is_interrupted(self) -> bool:
+        return self.outline.outcome == "interrupted"
+
+    @property
     def is_finished(self) -> bool:
         return self.outline.outcome == "done"
 
@@ -79,6 +83,8 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     else:
         yield status_lines.time_and_cost(outline, now_s)
     yield from _decided(kept, basis, ended, folder)
+    if any(run.is_interrupted for run in ended):
+        yield how_to_go_on(folder)
     if has_ended:
         yield ENDED
         return

@@ -44,7 +44,8 @@ def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
     [
         ("p99 50 ms", "'p99 50 ms': expected a metric, `<` or `>`, and a quantity"),
         ("", "expected a metric"),
-        ("p98 < 50 ms", "unknown metric 'p98'; metrics: average"),
+        ("zzz < 50 ms", "unknown metric 'zzz'; metrics: average"),
+        ("nopn > 4000", "unknown metric 'nopn'; did you mean nopm? metrics: average"),
         ("p99 > 50 ms", "a latency is limited with `<`"),
         ("nopm < 25000", "a rate is limited with `>`"),
         ("failures > 1 %", "a share is limited with `<`"),
@@ -56,7 +57,8 @@ def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
         ("new_order nopm > 5", "nopm is not measured of one transaction type"),
         (
             "new_orders p99 < 5 ms",
-            "'new_orders' is no workload here and no transaction type; transaction types: ",
+            "'new_orders' is no workload here and no transaction type; "
+            "did you mean new_order",
         ),
         ("tpc new_order p99 < 5 ms", "'tpc' is no workload here"),
         ("tpc p99 latency < 5 ms", "'tpc' is no workload here"),

@@ -56,6 +56,17 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     assert "/s, p99 " in line and line.endswith((" note", " notes"))
 
 
+def test_what_was_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+    """Beside a report too, which shows the runs that are finished."""
+    made = build_campaign(profiles=["ultra"], workloads=["insert"], interrupted=[2])
+    campaign = stored(made, tmp_path)
+    (campaign / "report.md").touch()
+    lines = list(status.described(campaign, BEGAN_S))
+    command = f"`tierbench resume {campaign}` makes the others"
+    assert [line for line in lines if command in line]
+    assert "2 of 3 runs are finished" in lines[-2] and lines[-1] == status.ENDED
+
+
 def test_the_p99_of_a_tpcc_derived_run_is_that_of_the_answer() -> None:
     """The answer has New-Order's; of all types together it was three times as long."""
     campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1)
