@@ -7,6 +7,7 @@ from statistics import fmean
 from orchestrator.analysis.metric_values import value_of, whole
 from orchestrator.analysis.predictions import FigureKey
 from orchestrator.analysis.results import Results, RunData, finished
+from orchestrator.design import rehearsal
 from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT
 from orchestrator.metrics import METRICS, number_in_words, span_in_words, value_in_words
 from orchestrator.report import wording
@@ -27,6 +28,8 @@ class MeasuredCell:
     margin_pct: float  # two figures within it count as the same
     database: str
     nodes: int  # number of nodes that were measured
+    # Whether a model made its figures up.
+    is_rehearsed: bool = False
 
     @property
     def speed(self) -> FigureKey:
@@ -92,4 +95,5 @@ def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:
         margin_pct=campaign.plan.margin_pct,
         database=record.profile.cluster.database,
         nodes=record.profile.cluster.nodes,
+        is_rehearsed=rehearsal.is_rehearsed(record.profile, record.workload),
     )

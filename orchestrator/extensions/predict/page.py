@@ -92,7 +92,7 @@ class Predicted:
 def document(predicted: Predicted) -> Document:
     """The first screen, then every disk, prices, and what to do next."""
     answer = predicted.answer
-    is_example = "rehearsal" in predicted.doubts
+    is_example = predicted.cell.is_rehearsed
     notice = ""
     chosen = named_disks(answer)
     if is_example:

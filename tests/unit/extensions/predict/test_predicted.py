@@ -19,6 +19,7 @@ from orchestrator.extensions.predict import section as predicted_section
 from orchestrator.extensions.predict.measured_cell import MeasuredCell
 from orchestrator.extensions.predict.page import document
 from orchestrator.extensions.predict.stored import without_slo
+from orchestrator.keys.schema import DRY
 from orchestrator.model import Objective
 from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
@@ -203,6 +204,21 @@ def test_what_is_enough_is_shaded(
     (stretch,) = chart.live["datasets"]["enough"]
     assert (stretch["from"], stretch["to"]) == pytest.approx(shaded)
     assert chart.remark == words
+
+
+def test_a_script_is_given_no_disk_by_figures_that_a_model_made_up(
+    campaign: Results,
+) -> None:
+    """It was known by a word among what limits the run."""
+    (run, *_) = [run for run in campaign.done if run.record.run.slug == RUN]
+    known = [replace(prediction, doubts=("made up",)) for prediction in EVERY]
+    measured = document(without_slo(campaign, run, "latest", known))
+    assert measured.named_disks and not measured.is_example
+    workload = replace(run.record.workload, generator=DRY)
+    record = replace(run.record, workload=workload)
+    rehearsed = without_slo(campaign, replace(run, record=record), "latest", known)
+    shown = document(rehearsed)
+    assert shown.named_disks == () and shown.is_example
 
 
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
