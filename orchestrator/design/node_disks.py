@@ -1,7 +1,8 @@
 """Disks of nodes: their names, and the real ones of a tier, checked against the cluster."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
@@ -11,6 +12,15 @@ from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 # WAL ends so: `disk-node-1-wal`.
 DISK_SERVER = "disk-"
 WAL_DISK = "-wal"
+
+
+def of_data_or_logs(files: Iterable[Path], *, of_logs: bool) -> list[Path]:
+    """The files of the data, or of the logs, among those that are called as the nodes' disks."""
+    chosen: list[Path] = []
+    for file in files:
+        if file.stem.endswith(WAL_DISK) == of_logs:
+            chosen.append(file)
+    return chosen
 
 
 def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ class SlowTime:
 
 def described(disk: SlowDisk) -> str:
     """A phrase, such as `node-3 at 10 % of its IOPS and bytes/s for 60 s`."""
-    whose = _whose(disk)
+    whose = disk.whose
     lasts = format_seconds(disk.lasts_s)
     amount = format_number(disk.amount)
     if disk.how == "share":
@@ -46,13 +46,6 @@ def described(disk: SlowDisk) -> str:
     if disk.how == "latency":
         return f"{whose} at {amount} times its latency for {lasts}"
     return f"{whose} stalled for {lasts}"
-
-
-def _whose(disk: SlowDisk) -> str:
-    """Whose disk it is: `node-3`, or `node-3's WAL`."""
-    if disk.of_log:
-        return f"{disk.node}'s WAL"
-    return disk.node
 
 
 def all_described(disks: Sequence[SlowDisk]) -> str:
@@ -120,7 +113,7 @@ def mistakes(disks: Sequence[SlowDisk], measure_s: float) -> Iterator[str]:
                 f"{described(part.disk)} does not begin and end within the window of {window}"
             )
         if part.begin_s < end_by_disk.get(disk, 0.0):
-            yield f"{_whose(part.disk)} would be slow twice at the same time"
+            yield f"{part.disk.whose} would be slow twice at the same time"
         # Parts are in the order of their begins, so no later one can fill this gap.
         if slow_until_s is not None and part.begin_s > slow_until_s:
             gap = format_seconds(part.begin_s - slow_until_s)

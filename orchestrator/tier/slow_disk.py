@@ -10,6 +10,20 @@ SlowHow = Literal["share", "latency", "stall"]
 LOG_OF_NODE = ".wal"
 
 
+def disk_of_node(node: str, *, of_log: bool) -> str:
+    """The disk's name for a person, in facts and checks: `node-3`, or `node-3.wal`."""
+    if of_log:
+        return f"{node}{LOG_OF_NODE}"
+    return node
+
+
+def whose_disk(node: str, *, of_log: bool) -> str:
+    """Whose disk it is, in words: `node-3`, or `node-3's WAL`."""
+    if of_log:
+        return f"{node}'s WAL"
+    return node
+
+
 @dataclass(frozen=True)
 class SlowDisk:
     """The disk of one node is slow for `lasts_s` of the window, as of a workload's `slow`.
@@ -29,7 +43,8 @@ class SlowDisk:
 
     @property
     def disk(self) -> str:
-        """The disk's name, as `node-3` or `node-3.wal`."""
-        if self.of_log:
-            return f"{self.node}{LOG_OF_NODE}"
-        return self.node
+        return disk_of_node(self.node, of_log=self.of_log)
+
+    @property
+    def whose(self) -> str:
+        return whose_disk(self.node, of_log=self.of_log)

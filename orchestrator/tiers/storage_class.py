@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.design.node_disks import WAL_DISK, node_names
+from orchestrator.design.node_disks import node_names, of_data_or_logs
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
@@ -214,20 +214,11 @@ def _check_class(
         raise _retained(tier, what, "deletionPolicy")
 
 
-def _notes_of(disks: volume_claims.ClaimedTier, data: NodesData) -> list[Path]:
-    """The notes of what holds the nodes' data, or their logs; none if nothing is kept."""
-    notes: list[Path] = []
-    for note in data.snapshots:
-        if note.stem.endswith(WAL_DISK) == disks.of_log:
-            notes.append(note)
-    return notes
-
-
 def _claims_of_load(
     disks: volume_claims.ClaimedTier, data: NodesData
 ) -> Iterator[volume_claims.Claim]:
     """The claim of each node in which its data are to be kept."""
-    for note in _notes_of(disks, data):
+    for note in of_data_or_logs(data.snapshots, of_logs=disks.of_log):
         source = None
         if data.resumed:
             # A load that goes on begins with what the earlier one had kept.
@@ -239,7 +230,7 @@ def _write_notes(
     kind: str, volumes: volume_claims.AskedVolumes, data: NodesData
 ) -> None:
     """`kind`: of what holds the data, as a note has it."""
-    notes = _notes_of(volumes.disks, data)
+    notes = of_data_or_logs(data.snapshots, of_logs=volumes.disks.of_log)
     for note, claim in zip(notes, volumes.claims, strict=True):
         files.make_folder(note.parent)
         files.write_text(note, f"{kind} {claim.name}\n")
@@ -249,7 +240,7 @@ def _claims_of_run(
     disks: volume_claims.ClaimedTier, data: NodesData, world: World
 ) -> Iterator[volume_claims.Claim]:
     """The claim of each node, which is a copy of what is kept, if anything is."""
-    notes = _notes_of(disks, data)
+    notes = of_data_or_logs(data.snapshots, of_logs=disks.of_log)
     for number, volume in enumerate(disks.names(len(data.sizes_bytes))):
         # A volume begins empty without kept data, and the run loads.
         source = None

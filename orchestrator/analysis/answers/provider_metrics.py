@@ -14,13 +14,13 @@ from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.given_commands import results_words
 from orchestrator.analysis.provider_names import Cloud
-from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
 from orchestrator.design import node_disks
 from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.facts import BottleneckCause, DoubtKind
 from orchestrator.model import Record
 from orchestrator.texts import prose
+from orchestrator.tier.slow_disk import disk_of_node
 
 _NOT_MEASURED: tuple[DoubtKind, ...] = ("rehearsal", "published figures")
 _CLOUDS: Mapping[Cloud, str] = {"azure": "Azure", "aws": "AWS"}
@@ -156,5 +156,5 @@ def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
         if not is_alone and not provider_names.of_disks(record, node.name):
             yield from [f"{profile}/{node.name}=DISK"] * tier.count
         if has_logs and not provider_names.of_disks(record, node.name, of_log=True):
-            log = reported_disks.place(node.name, of_log=True)
+            log = disk_of_node(node.name, of_log=True)
             yield from [f"{profile}/{log}=DISK"] * node_disks.striped_of_log(tier)

@@ -22,7 +22,7 @@ def is_on(candidate: Candidate, contest: Contest) -> bool | None:
             continue
         if _beats(other, candidate, contest):
             return False
-        if not _proven_worse(other, candidate, contest):
+        if not _proven(other, candidate, contest, better=False):
             is_better_than_all = False
     if is_better_than_all:
         return True
@@ -37,13 +37,13 @@ def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     # back.
     if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         return False
-    if _proven_worse(other, candidate, contest):
+    if _proven(other, candidate, contest, better=False):
         return False
     if any(comparison.p_value > ONE_SIDED for comparison in comparisons):
         return False
     if cost_or_zero(other) < cost_or_zero(candidate):
         return True
-    return _proven_better(other, candidate, contest)
+    return _proven(other, candidate, contest, better=True)
 
 
 def between(
@@ -54,22 +54,14 @@ def between(
     return [comparison for comparison in comparisons if comparison.other is candidate]
 
 
-def _proven_worse(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
-    """Whether `other` is proven worse than the candidate in any criterion."""
-    for comparison in between(other, candidate, contest):
-        is_more = comparison.ratio.ratio > 1
-        is_worse = is_more == comparison.criterion.is_latency
-        if is_worse and _is_proven(comparison, contest):
-            return True
-    return False
-
-
-def _proven_better(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
-    """Whether `other` is proven better than the candidate in any criterion."""
+def _proven(
+    other: Candidate, candidate: Candidate, contest: Contest, *, better: bool
+) -> bool:
+    """Whether `other` is proven better than the candidate in any criterion, else worse."""
     for comparison in between(other, candidate, contest):
         is_more = comparison.ratio.ratio > 1
         is_better = is_more != comparison.criterion.is_latency
-        if is_better and _is_proven(comparison, contest):
+        if is_better == better and _is_proven(comparison, contest):
             return True
     return False
 

@@ -7,12 +7,12 @@ from typing import NamedTuple, Self
 import pandas as pd
 
 from orchestrator.analysis import provider_names
-from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.design import node_disks
 from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 from orchestrator.texts import prose
+from orchestrator.tier.slow_disk import disk_of_node
 
 
 class FileDisk(NamedTuple):
@@ -38,7 +38,7 @@ class CampaignDisk(NamedTuple):
     @property
     def of_node(self) -> str:
         """Its name without the profile."""
-        return reported_disks.place(self.node, of_log=self.of_log)
+        return disk_of_node(self.node, of_log=self.of_log)
 
     @property
     def of_data(self) -> Self:

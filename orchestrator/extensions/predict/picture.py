@@ -20,6 +20,7 @@ from orchestrator.report.sections.tier_rows import (
     RowFigure,
     Stretch,
     TierRow,
+    asked_for,
     axis_end,
     labelled_row,
     on_axis,
@@ -134,10 +135,7 @@ def _margin_of_the_fastest(
 
 
 def _asked_for(clause: Objective, factor: float) -> Stretch:
-    limit = clause.limit * factor
     words = (
         f"Shaded: {format_objective(clause)}. Lines: nine results in ten lie within."
     )
-    if METRICS[clause.metric].less_is_better:
-        return {"from": 0.0, "to": limit, "words": words}
-    return {"from": limit, "to": None, "words": words}
+    return asked_for(clause, factor, words)

@@ -10,6 +10,7 @@ from orchestrator.analysis.telemetry.counters.rates import LimitShares
 from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.report.blocks import Cell, Part, table_of
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.tier.slow_disk import disk_of_node
 
 _ABOUT = (
     "The share of the measured window in minutes in which a limit was reached, as the provider "
@@ -45,10 +46,10 @@ def _by_disk(runs: Sequence[RunData]) -> dict[str, list[LimitShares]]:
             continue
         for node in nodes_of_role(run.record.nodes, "database"):
             reached = rates.reached_shares(growth, node.name)
-            data = reported_disks.place(node.name, of_log=False)
+            data = disk_of_node(node.name, of_log=False)
             for disk, shares in reached.data_disks.items():
                 by_disk.setdefault(reported_disks.series(data, disk), []).append(shares)
-            log = reported_disks.place(node.name, of_log=True)
+            log = disk_of_node(node.name, of_log=True)
             for disk, shares in reached.log_disks.items():
                 by_disk.setdefault(reported_disks.series(log, disk), []).append(shares)
     return by_disk

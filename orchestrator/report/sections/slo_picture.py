@@ -9,6 +9,7 @@ from orchestrator.analysis.conclusions import Decision, ObjectiveResult, Offer
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Objective, Workload
 from orchestrator.report import wording
+from orchestrator.report.sections import tier_rows
 from orchestrator.report.sections.tier_rows import RowFigure, Stretch, TierRow, tier_row
 
 _MS_PER_S = 1e3
@@ -96,9 +97,5 @@ def _factor(clause: Objective) -> float:
 
 def asked_for(clause: Objective) -> Stretch:
     """The stretch in which the clause is met."""
-    limit = clause.limit * _factor(clause)
     words = f"Shaded: {format_objective(clause)}."
-    # Every latency below the limit is enough, down to none at all.
-    if metrics.METRICS[clause.metric].less_is_better:
-        return {"from": 0.0, "to": limit, "words": words}
-    return {"from": limit, "to": None, "words": words}
+    return tier_rows.asked_for(clause, _factor(clause), words)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.conclusions import Offer
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
 from orchestrator.report import wording
 
 # Of the drawing `tiers`: a tier's dot, by the names of its fields.
@@ -58,6 +60,15 @@ def axis_end(rows: Sequence[TierRow], shaded: Stretch | None) -> float:
         if shaded["to"] is not None:
             ends.append(shaded["to"])
     return max(ends, default=0.0) * _ROOM
+
+
+def asked_for(clause: Objective, factor: float, words: str) -> Stretch:
+    """The stretch in which the clause is met. `factor`: from base units to those of the axis."""
+    limit = clause.limit * factor
+    # Every latency below the limit is enough, down to none at all.
+    if METRICS[clause.metric].less_is_better:
+        return {"from": 0.0, "to": limit, "words": words}
+    return {"from": limit, "to": None, "words": words}
 
 
 def on_axis(shaded: Stretch, end: float) -> Stretch:

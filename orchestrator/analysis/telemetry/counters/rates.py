@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from orchestrator.analysis.telemetry.counters import counter_names, reported_disks
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
+from orchestrator.tier.slow_disk import disk_of_node
 
 
 def quotient(part: float | None, whole: float | None) -> float | None:
@@ -115,8 +116,8 @@ class ReachedShares:
 
 
 def reached_shares(growth: Growth, node: str) -> ReachedShares:
-    data = _shares_at(growth, reported_disks.place(node, of_log=False))
-    log = _shares_at(growth, reported_disks.place(node, of_log=True))
+    data = _shares_at(growth, disk_of_node(node, of_log=False))
+    log = _shares_at(growth, disk_of_node(node, of_log=True))
     # An earlier program kept one disk a node, under the node's name.
     of_node = _limit_shares(growth, node, counter_names.LIMIT_REACHED)
     if of_node != _NOTHING_KNOWN:

@@ -6,16 +6,7 @@ earlier program have one disk a node, which is called as the node itself.
 
 from collections.abc import Iterable
 
-from orchestrator.tier.slow_disk import LOG_OF_NODE
-
 _BEHIND = "/"
-
-
-def place(node: str, *, of_log: bool) -> str:
-    """What a person calls the disks of a node's data together, or those of its log."""
-    if of_log:
-        return f"{node}{LOG_OF_NODE}"
-    return node
 
 
 def series(disk_place: str, disk: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import errors, parts
-from orchestrator.design.node_disks import WAL_DISK, node_names
+from orchestrator.design.node_disks import WAL_DISK, node_names, of_data_or_logs
 from orchestrator.parts import MarkedFolder
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
@@ -80,15 +80,6 @@ def snapshots(
     return tuple(folder / f"{disk}.img" for disk in disks)
 
 
-def _of_data_or_logs(paths: Sequence[Path], logs: bool) -> list[Path]:
-    """The snapshots of the nodes' data, or those of their logs."""
-    chosen: list[Path] = []
-    for path in paths:
-        if path.stem.endswith(WAL_DISK) == logs:
-            chosen.append(path)
-    return chosen
-
-
 def _node_of(path: Path) -> str:
     """The node whose disk a snapshot is of."""
     return path.stem.removesuffix(WAL_DISK)
@@ -99,7 +90,7 @@ def of_run(
 ) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left.
     `logs`: of the disks that hold only WAL."""
-    taken = _of_data_or_logs(data.snapshots, logs)
+    taken = of_data_or_logs(data.snapshots, of_logs=logs)
     sources: Sequence[Path | None] = taken or [None] * len(data.sizes_bytes)
     folder = _disks(world)
     ending = ".img"
@@ -126,7 +117,7 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
 def of_load(data: parts.NodesData, logs: bool = False) -> tuple[DiskFile, ...]:
     """The snapshots themselves, empty unless an earlier load has left them. `logs`: of the disks
     that hold only WAL; none, if the data have no such snapshots."""
-    paths = _of_data_or_logs(data.snapshots, logs)
+    paths = of_data_or_logs(data.snapshots, of_logs=logs)
     if logs and not paths:
         return ()
     files: list[DiskFile] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.errors import GateError, RunError, TierbenchError, UsageError
 from orchestrator.powers import World
-from orchestrator.tier.slow_disk import LOG_OF_NODE
+from orchestrator.tier.slow_disk import disk_of_node
 
 Limits = Mapping[str, int | float]  # limits by the server's own names
 
@@ -34,10 +34,7 @@ class RunningDisk:
     @property
     def name(self) -> str:
         """The name by which a person means it."""
-        node = f"node-{self.number}"
-        if self.of_log:
-            return f"{node}{LOG_OF_NODE}"
-        return node
+        return disk_of_node(f"node-{self.number}", of_log=self.of_log)
 
 
 def find(world: World) -> tuple[RunningDisk, ...]:

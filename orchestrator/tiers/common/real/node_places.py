@@ -10,6 +10,7 @@ from typing import TypeVar
 from orchestrator import errors, powers
 from orchestrator.texts.prose import listed
 from orchestrator.tier import NodeDisks, RealDisks, Tier
+from orchestrator.tier.slow_disk import whose_disk
 
 FOLDER = "tierbench-data"
 
@@ -28,9 +29,7 @@ class Use:
         return self.node
 
     def __str__(self) -> str:
-        if self.wal:
-            return f"{self.node}'s WAL"
-        return self.node
+        return whose_disk(self.node, of_log=self.wal)
 
 
 @dataclass(frozen=True)

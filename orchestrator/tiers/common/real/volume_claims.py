@@ -18,7 +18,7 @@ from orchestrator.powers import Claims, RentedVolume, StorageClass, VolumeSource
 from orchestrator.system import at_once
 from orchestrator.texts.prose import listed
 from orchestrator.tier import ClassWanted, Tier
-from orchestrator.tier.slow_disk import LOG_OF_NODE
+from orchestrator.tier.slow_disk import disk_of_node, whose_disk
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.emulated import disk_files, log_disks
 from orchestrator.tiers.common.gate import fio_containers
@@ -56,16 +56,12 @@ class ClaimedTier:
         return names
 
     def disk(self, node: str) -> str:
-        """The name of that node's disk in facts and checks: `node-3`, or `node-3.wal`."""
-        if self.of_log:
-            return f"{node}{LOG_OF_NODE}"
-        return node
+        """The name of that node's disk in facts and checks."""
+        return disk_of_node(node, of_log=self.of_log)
 
     def user(self, node: str) -> str:
         """Who uses that node's disk, in words."""
-        if self.of_log:
-            return f"{node}'s WAL"
-        return node
+        return whose_disk(node, of_log=self.of_log)
 
 
 def claimed(tier: Tier) -> tuple[ClaimedTier, ...]:
