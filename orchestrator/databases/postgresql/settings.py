@@ -242,6 +242,7 @@ def refused_by_server(lines: str) -> list[errors.Mistake]:
     for line in lines.splitlines():
         if line.strip():
             name, _, message = line.partition("\t")
+            # The image sets LANG, so that its words are English wherever it runs.
             reason = message.removeprefix("FATAL:").strip()
             mistakes.append(setting_mistake(name, reason.replace(" HINT:", ".")))
     return mistakes
