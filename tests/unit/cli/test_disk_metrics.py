@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -120,9 +121,15 @@ def _on_machines(
     return tuple(nodes)
 
 
+@pytest.fixture(scope="module")
+def as_stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of one tier. Tests change copies of it alone."""
+    return stored(tmp_path_factory.mktemp("results"), "premium")
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return stored(tmp_path / "results", "premium")
+def folder(as_stored: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(as_stored, tmp_path / "results" / as_stored.name))
 
 
 def minutes_of(folder: Path) -> pd.DatetimeIndex:
