@@ -79,11 +79,12 @@ WARM_S = 600.0
 
 
 def fill_caches(
-    connect: Connect, addresses: Sequence[sql.Address], world: powers.World
+    connect: Connect, endpoints: Sequence[model.Endpoint], world: powers.World
 ) -> None:
     """Reads all tables, the largest first so that small ones stay cached, over all nodes, for at
     most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
+    addresses = [sql.local(endpoint) for endpoint in endpoints]
     with connect(addresses[0], 60.0) as session:
         tables = [row["name"] for row in session.rows(query(__package__, "tables"))]
     if not tables:

@@ -148,7 +148,8 @@ def _series(days: Sequence[_Day], newest: Results) -> _LevelSeries:
     points = tuple(_points(days, borders))
     levels = tuple(_levels(points, logs, borders, newest.plan.margin_pct))
     question = _NOT_ITSELF
-    # A newest campaign without whole figures is left out: then the last day is an older one.
+    # A newest campaign that may not be compared, such as a rehearsal, is left out: then the last
+    # day is an older one.
     if days and days[-1].campaign is newest:
         question = open_question(logs[borders[-2] :])
     return _LevelSeries(points, levels, question)

@@ -234,8 +234,7 @@ class ExistingCluster:
             handle.database.run("save", handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
-        queries.fill_caches(self._connect, endpoints, world)
+        queries.fill_caches(self._connect, cluster.endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _UsedCluster = cluster.handle

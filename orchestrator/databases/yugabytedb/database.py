@@ -207,8 +207,7 @@ class YugabyteNodes(Database):
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
-        queries.fill_caches(self._connect, endpoints, world)
+        queries.fill_caches(self._connect, cluster.endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""

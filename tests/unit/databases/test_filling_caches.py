@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, StatementError
+from orchestrator.model import Endpoint
 from orchestrator.system import sql
 from orchestrator.system.sql import Address
 from orchestrator.yugabyte import queries
 from tests.fakes import FakeClock, fake_world
 
-NODES = [Address(f"10.0.0.{n}", 5433, "bench", "secret", "bench") for n in (1, 2)]
+NODES = [
+    Endpoint(f"10.0.0.{n}", 5433, 5433, "bench", "secret", "bench", f"10.0.0.{n}")
+    for n in (1, 2)
+]
 TABLES = ("stock", "customer", "item")
 
 
