@@ -70,7 +70,8 @@ def campaign_of(**shape: Any) -> Results:
     return build_campaign(**{**usual, **shape})
 
 
-def _with_slo(campaign: Results, clause: str) -> Results:
+def asked_for(campaign: Results, clause: str) -> Results:
+    """With that SLO for all its workloads."""
     workloads = slo.applied(campaign.plan.workloads, clause, "--slo")
     return replace(campaign, plan=replace(campaign.plan, workloads=workloads))
 
@@ -121,7 +122,7 @@ def _p99_met_on_average() -> Results:
         (0.05, 0.052, 0.051, 0.049, 0.05),
     )
     p99_s = {"premium": premium, "premium-v2": others, "ultra": others}
-    return _with_slo(with_tail(campaign_of(change=with_p99(p99_s))), "p99 < 120 ms")
+    return asked_for(with_tail(campaign_of(change=with_p99(p99_s))), "p99 < 120 ms")
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         ("premium misses failures < 1 %: 20 %",),
     ),
     "20 % of the transactions fail on the cheapest, with an SLO": Scenario(
-        lambda: _with_slo(
+        lambda: asked_for(
             campaign_of(change=on("premium", failing(20))), "throughput > 100"
         ),
         "premium-v2",

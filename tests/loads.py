@@ -105,6 +105,19 @@ def flow(
     ]
 
 
+def overloaded_unless_ultra(run: Run, _: Workload) -> list[Measurement]:
+    if run.profile == "ultra":
+        return flow(run, 1000.0, 1000.0, 0.01)
+    return flow(run, 1000.0, 800.0, 0.05)
+
+
+def slow_premium(run: Run, workload: Workload) -> list[Measurement]:
+    """At a rate: premium serves 1,500 transactions a second at most, and others 9,000."""
+    rate = float(workload.options["arrival_rate"])
+    served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
+    return flow(run, rate, served, 0.001)
+
+
 def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
     """Tier → throughput/s and average latency (s) at each load of a sweep, in rising order."""
 

@@ -6,14 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.analysis.results import Results
-from orchestrator.design import slo
 from tests.campaigns import SHAPES, build_campaign
-from tests.decision_scenarios import RATES
-
-
-def asked_for(campaign: Results, clause: str) -> Results:
-    workloads = slo.applied(campaign.plan.workloads, clause, "--slo")
-    return replace(campaign, plan=replace(campaign.plan, workloads=workloads))
+from tests.decision_scenarios import RATES, asked_for
 
 
 def alone(clause: str, **shape: Any) -> Results:

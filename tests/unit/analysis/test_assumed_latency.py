@@ -19,7 +19,7 @@ from orchestrator.analysis.decisions.contest_rules import ContestRules
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.moot import moot
 from orchestrator.facts import BottleneckCause
-from orchestrator.model import Measurement, Objective, Run, Workload
+from orchestrator.model import Objective
 from orchestrator.tier import WAYS, Latencies, LatencyModel, Tier
 from tests import loads
 from tests.campaigns import build_profile, with_tier
@@ -176,7 +176,7 @@ def test_a_direction_that_nobody_waits_for_decides_nothing(
 
 def test_bottlenecks_tell_a_campaigns_decision_which_direction_is_awaited() -> None:
     load = loads.at_rate(1000.0)
-    campaign = loads.build([load], overloaded_unless_ultra)
+    campaign = loads.build([load], loads.overloaded_unless_ultra)
     for tier in ("premium", "ultra"):
         campaign = with_tier(
             campaign,
@@ -192,12 +192,6 @@ def test_bottlenecks_tell_a_campaigns_decision_which_direction_is_awaited() -> N
         ]
         decisions, _ = decision.decide_all(campaign, cells)
         assert (decisions[0].tier, decisions[0].moot) == ("ultra", moot_words)
-
-
-def overloaded_unless_ultra(run: Run, _: Workload) -> list[Measurement]:
-    if run.profile == "ultra":
-        return loads.flow(run, 1000.0, 1000.0, 0.01)
-    return loads.flow(run, 1000.0, 800.0, 0.05)
 
 
 # ------------------------------------------------------------------ rows of the catalog

@@ -17,9 +17,9 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from tests.campaign_tables import GIB
 from tests.campaigns import SHAPES, build_campaign
-from tests.decision_scenarios import RATES, TIERS, failing, on
+from tests.decision_scenarios import RATES, TIERS, asked_for, failing, on
 from tests.doubted import facts
-from tests.one_profile import alone, asked_for, client_at_its_limit
+from tests.one_profile import alone, client_at_its_limit
 
 
 def brief_of(campaign: Results) -> Brief:

@@ -135,12 +135,9 @@ def test_a_load_with_too_few_transactions_for_its_p99_is_passed_over() -> None:
 
 
 def test_an_overloaded_rate_ends_the_proof_whatever_its_latency() -> None:
-    def figures(run: Run, workload: Workload) -> list[Measurement]:
-        rate = float(workload.options["arrival_rate"])
-        served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
-        return loads.flow(run, rate, served, 0.001)
-
-    campaign = loads.build(loads.swept("rate=500,1000,2000,4000", (P99,)), figures)
+    campaign = loads.build(
+        loads.swept("rate=500,1000,2000,4000", (P99,)), loads.slow_premium
+    )
     slow, fast = sweep_of(campaign).tiers
     assert (slow.at_slo, slow.stopped) == (1000.0, "overloaded at 2,000/s")
     assert (fast.at_slo, fast.knee) == (4000.0, None)

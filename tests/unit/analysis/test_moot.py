@@ -15,22 +15,16 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes import cap_causes
 from orchestrator.analysis.telemetry.use.node_values import of_figures
 from orchestrator.analysis.verdicts import judge
-from orchestrator.design import slo
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from tests import loads
 from tests.campaign_tables import GIB
 from tests.campaigns import build_tier, with_tier
-from tests.decision_scenarios import TIERS, Change, campaign_of, on
+from tests.decision_scenarios import TIERS, Change, asked_for, campaign_of, on
 
 
 def cached(record: Record) -> Record:
     facts = {**record.facts["database"], "data_bytes": GIB, "cache_bytes": 2 * GIB}
     return replace(record, facts={**record.facts, "database": facts})
-
-
-def asked_for(campaign: Results, clause: str) -> Results:
-    loads = slo.applied(campaign.plan.workloads, clause, "--slo")
-    return replace(campaign, plan=replace(campaign.plan, workloads=loads))
 
 
 def sureness(campaign: Results) -> tuple[str, str, bool]:
@@ -156,15 +150,9 @@ def test_one_end_of_a_sweep_is_half_of_what_is_judged() -> None:
     assert status == "conclusive"
 
 
-def overloaded_unless_ultra(run: Run, _: Workload) -> list[Measurement]:
-    if run.profile == "ultra":
-        return loads.flow(run, 1000.0, 1000.0, 0.01)
-    return loads.flow(run, 1000.0, 800.0, 0.05)
-
-
 def test_runs_of_tiers_that_are_not_compared_make_nothing_moot() -> None:
     campaign = loads.build(
-        [loads.at_rate(1000.0)], overloaded_unless_ultra, profiles=TIERS
+        [loads.at_rate(1000.0)], loads.overloaded_unless_ultra, profiles=TIERS
     )
     others = on("premium premium-v2", cached)
     status, _, _ = sureness(changed(campaign, others))
@@ -179,7 +167,7 @@ def test_a_rival_that_an_assumed_latency_overloaded_decides_nothing(
 ) -> None:
     load = loads.at_rate(1000.0)
     campaign = with_tier(
-        loads.build([load], overloaded_unless_ultra),
+        loads.build([load], loads.overloaded_unless_ultra),
         "premium",
         latency_assumed=("read", "write"),
     )

@@ -12,11 +12,11 @@ import pytest
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, repetitions_needed, stats
-from orchestrator.design import slo
 from orchestrator.model import Record
 from orchestrator.units import format_seconds
 from tests import decision_scenarios
 from tests.campaigns import build_campaign
+from tests.decision_scenarios import asked_for
 
 FAST = (600.0, 603.0, 597.0, 601.0, 599.0)
 UNSURE = (560.0, 585.0, 570.0, 590.0, 566.0)  # 4 % below, with noise of 2 %
@@ -84,23 +84,16 @@ def _least(text: str) -> int:
 
 def test_an_slo_in_doubt_says_how_many_too() -> None:
     campaign = of({"premium": UNSURE, "ultra": FAST})
-    loads = slo.applied(campaign.plan.workloads, "throughput > 568", "--slo")
-    plan = replace(campaign.plan, workloads=loads)
-    text = reason(replace(campaign, plan=plan))
+    text = reason(asked_for(campaign, "throughput > 568"))
     assert "ultra is the cheapest tier proven to meet" in text
     assert "Whether premium, which is cheaper, is enough is open: it takes" in text
-
-
-def with_slo(campaign: Results, clause: str) -> Results:
-    loads = slo.applied(campaign.plan.workloads, clause, "--slo")
-    return replace(campaign, plan=replace(campaign.plan, workloads=loads))
 
 
 def test_the_nearer_a_figure_is_to_the_slo_the_more_repetitions_it_takes() -> None:
     """Premium does 574 a second."""
     campaign = of({"premium": UNSURE, "ultra": FAST})
-    far = _least(reason(with_slo(campaign, "throughput > 566")))
-    near = _least(reason(with_slo(campaign, "throughput > 569")))
+    far = _least(reason(asked_for(campaign, "throughput > 566")))
+    near = _least(reason(asked_for(campaign, "throughput > 569")))
     assert 1 < far < near
 
 
@@ -110,7 +103,7 @@ def test_of_failures_that_some_runs_do_not_have_only_more_is_known() -> None:
         return decision_scenarios.failing(share_pct)(record)
 
     campaign = of({"premium": FAST}, change=change)
-    found, *_ = decision.decide_all(with_slo(campaign, "failures < 1 %"), ())[0]
+    found, *_ = decision.decide_all(asked_for(campaign, "failures < 1 %"), ())[0]
     assert "more repetitions are needed" in found.reason
     assert found.repetitions_settle
 

@@ -19,8 +19,9 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards, tier_picture
 from tests import loads, report_verdicts
 from tests.campaigns import build_campaign
+from tests.decision_scenarios import asked_for
 from tests.judged import judged_index
-from tests.one_profile import alone, asked_for
+from tests.one_profile import alone
 
 RATES_ONCE = {
     ("premium", "point-select"): (200.0,),

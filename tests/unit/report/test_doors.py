@@ -21,7 +21,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.report import document
 from orchestrator.report.rendering import markdown
 from orchestrator.system import campaign_writing, store
-from tests import disk_matrices, loads, one_profile
+from tests import decision_scenarios, disk_matrices, loads
 from tests.campaigns import build_campaign
 
 
@@ -35,7 +35,7 @@ def _comparison(_folder: Path) -> Results:
 
 
 def _slo(_folder: Path) -> Results:
-    return one_profile.asked_for(_comparison(_folder), "throughput > 100")
+    return decision_scenarios.asked_for(_comparison(_folder), "throughput > 100")
 
 
 def _one_profile(_folder: Path) -> Results:

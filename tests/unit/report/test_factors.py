@@ -378,12 +378,7 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
 def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(
     tmp_path: Path,
 ) -> None:
-    def figures(run: Run, workload: Workload) -> list[Measurement]:
-        rate = float(workload.options["arrival_rate"])
-        served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
-        return loads.flow(run, rate, served, 0.001)
-
-    campaign = loads.build(loads.swept("rate=500,1000,2000"), figures)
+    campaign = loads.build(loads.swept("rate=500,1000,2000"), loads.slow_premium)
     index = judged_index(campaign)
     throughput, p99 = factor_charts.charts_of(index, index.verdict.sweeps[0])
     assert throughput.svg.count('aria-roledescription="point"') == 6
