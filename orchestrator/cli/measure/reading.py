@@ -10,11 +10,11 @@ from orchestrator.cli.common.options import Request, names_in
 from orchestrator.design import factors, slo, varied_workloads
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys import slow_disks
+from orchestrator.keys import refusals, slow_disks
 from orchestrator.keys.refusals import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import overrides, project_files
+from orchestrator.planning import named_files, overrides, project_files
 from orchestrator.planning.project_files import FilesRead
 from orchestrator.tier.slow_disk import SlowDisk
 
@@ -169,7 +169,7 @@ def _at(
     # Binding too: a generator may refuse what --set gave a workload.
     with overridden.blamed():
         profiles, loads = read_files(price_list=request.price_list, given=overridden)
-        bound = [bind(load, request.generator) for load in loads]
+        bound = _bound(app, request, loads)
     # These are as the files have them, to say later what --prices and --set have changed.
     unpriced, of_files = read_files()
     workloads = _as_asked(bound, request)
@@ -182,6 +182,16 @@ def _at(
         unpriced=unpriced,
         of_files=of_files,
     )
+
+
+def _bound(app: App, request: Request, loads: Sequence[Workload]) -> list[Workload]:
+    """The loads as their generators run them. UsageError with a mistake's own file."""
+    bound: list[Workload] = []
+    for name, load in zip(request.workloads, loads, strict=True):
+        file = named_files.path_of(app.root / "workloads", name)
+        with refusals.in_file(named_files.where(file, app.root)):
+            bound.append(bind(load, request.generator))
+    return bound
 
 
 def _as_asked(loads: Sequence[Workload], request: Request) -> tuple[Workload, ...]:

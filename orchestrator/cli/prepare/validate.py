@@ -166,7 +166,7 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
 
 def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     """UsageError with its mistakes."""
-    from orchestrator.keys import schema, strict_records, yaml_text
+    from orchestrator.keys import refusals, schema, strict_records, yaml_text
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files
 
@@ -180,7 +180,8 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     elif given.kind == "workload":
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
         # Bound too, because its generator may refuse what the schema allows.
-        bind(load, None)
+        with refusals.in_file(given.where):
+            bind(load, None)
     elif given.kind == "cluster":
         content = yaml_text.parse(given.where, given.text)
         strict_records.validate(schema.ClusterYaml, KeyPlace(given.where), content)
