@@ -95,6 +95,21 @@ class Resumption:
                 numbers.add(record.run.number)
         return frozenset(numbers)
 
+    @property
+    def lacks_nothing(self) -> bool:
+        """Whether every run of the plan is done, and none is added by what is found."""
+        # Repetitions may follow until it is decided, and failed runs are repeated.
+        if self.plan.looks:
+            return False
+        done: set[int] = set()
+        for record in self._records():
+            if record.outcome == "done":
+                done.add(record.run.number)
+        lacking: set[int] = set()
+        for run in self.plan.runs:
+            lacking.add(run.number)
+        return not lacking - done
+
     def read_again(self, plan: Plan) -> "Resumption":
         """The campaign in the folder as it is now, while only this program may write to it.
 

@@ -37,6 +37,12 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     )
     # First of all: a rehearsal must not get real runs beside made-up ones.
     _check_measured_here(begun, folder)
+    if begun.lacks_nothing:
+        # Nothing is written, so that no page says that it was interrupted.
+        app.progress.note(
+            f"all {len(begun.plan.runs)} runs of {folder.name} are finished: none is left"
+        )
+        return folder
 
     def resumed() -> Path:
         return folder

@@ -202,6 +202,23 @@ def test_ctrl_c_in_a_rehearsal_names_no_campaign_that_was_measured(
     assert errors(app) == "tierbench: interrupted\n"
 
 
+def test_a_campaign_that_lacks_nothing_is_shown_and_not_called_interrupted(
+    tmp_path: Path,
+) -> None:
+    """Its rest cannot be unlike its runs, because there is none."""
+    app = program(tmp_path)
+    tierbench(app, *words(app, *COMPARE))
+    folder = begun_campaign(app)
+    facts = store.load(folder).fingerprint
+    files.write_json(folder / "fingerprint.json", {**facts, "revision": "b" * 40})
+    plan = (folder / "plan.json").read_text()
+    app = program(tmp_path)
+    told = ("resume", "latest", "--accept-inconclusive")
+    assert tierbench(app, *words(app, *told)) == EXIT_DONE
+    assert (folder / "plan.json").read_text() == plan
+    assert any("all 4 runs of" in line for line in said_by(app))
+
+
 def test_other_code_is_refused(tmp_path: Path) -> None:
     app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     tierbench(app, *words(app, *COMPARE))
