@@ -121,6 +121,10 @@ def _as_imported(mutant: Mutant, in_files: list[Candidates]) -> list[Candidates]
     """The tests that use what is mistaken first, then all that execute something of the module;
     those of files that name it, if none does."""
     users = [Candidates(found.file, found.tests) for found in in_files if found.tests]
+    found_already = {found.file for found in users}
+    users += [
+        found for found in _that_speak_of(mutant) if found.file not in found_already
+    ]
     users.sort(key=lambda found: _order_of_files(mutant, found))
     others: list[Candidates] = []
     for found in in_files:
@@ -130,6 +134,26 @@ def _as_imported(mutant: Mutant, in_files: list[Candidates]) -> list[Candidates]
         others = _that_name(mutant)
     others.sort(key=lambda found: _order_of_files(mutant, found))
     return [*users, *others][:MOST_FILES_IMPORTED]
+
+
+def _that_speak_of(mutant: Mutant) -> list[Candidates]:
+    """All tests of the files that name the class of a default, and the default: making an object
+    executes nothing that could be marked."""
+    owner = mutant.within.rpartition(".")[2]
+    speaking: list[Candidates] = []
+    if not owner[:1].isupper():
+        return speaking
+    for file in files():
+        text = _text_of_file(file)
+        if owner not in text or not any(name in text for name in mutant.names):
+            continue
+        record = executed_blocks.read(file)
+        if record is not None:
+            passed = {
+                name: test.cpu_s for name, test in record.tests.items() if test.passed
+            }
+            speaking.append(Candidates(file, passed))
+    return speaking
 
 
 def _that_name(mutant: Mutant) -> list[Candidates]:

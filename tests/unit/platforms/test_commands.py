@@ -12,7 +12,7 @@ from orchestrator.errors import GuardLostError, RunError, TierbenchError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
-from orchestrator.powers import RUNNING, ContainerState
+from orchestrator.powers import RUNNING, Completed, ContainerState
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -161,3 +161,8 @@ def test_a_look_at_others_that_takes_long_holds_up_no_line() -> None:
         Output(said()), on_line, watch, clock.monotonic() + 20, clock
     )
     assert came_meanwhile[0]
+
+
+def test_the_end_of_what_a_command_said_is_its_evidence() -> None:
+    said = Completed(("a",), 1, "begin " + "x" * 5000, "the error", 1.0)
+    assert said.tail() == "x" * (4000 - len("the error")) + "the error"
