@@ -192,7 +192,7 @@ class Measuring:
 
     results: ResultsOption = RESULTS
     max_cost: Annotated[str | None, Option(callback=read_by(_read_cost))] = None
-    cache_max: Annotated[str | None, Option(callback=read_by(units.parse_bytes))] = None
+    cache_max: Annotated[str | None, Option(callback=read_by(units.parse_size))] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
 

@@ -19,7 +19,7 @@ from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files
 from orchestrator.tier import Tier
-from orchestrator.units import format_bytes, parse_bytes
+from orchestrator.units import format_bytes, parse_size
 
 if TYPE_CHECKING:
     from orchestrator.powers import World
@@ -39,7 +39,7 @@ def up(
     tier: Annotated[str, Argument(autocompletion=completion.rows)],
     at: Annotated[Path, Option()],
     changes: Annotated[list[str] | None, Argument()] = None,
-    size: Annotated[str | None, Option(callback=options.read_by(parse_bytes))] = None,
+    size: Annotated[str | None, Option(callback=options.read_by(parse_size))] = None,
     name: str = "",
     data: Path | None = None,
     gate: bool = False,
@@ -55,7 +55,7 @@ def up(
     bought, bought_bytes = _emulated(app, tier, changes or ())
     size_bytes = None
     if size:
-        size_bytes = _size(parse_bytes(size), bought.title, bought_bytes)
+        size_bytes = _size(parse_size(size), bought.title, bought_bytes)
     # A disk that is sold smaller than the default has the size in which it is sold.
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)

@@ -80,3 +80,18 @@ def test_a_file_that_lies_here_is_seen(
     words = ("compare", "--profiles", name, "--workloads", "insert", "--dry-run")
     assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert what in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "--workloads", "tpcc", "--cache-max", "50", "--dry-run"),
+        ("disk", "up", "azure/P30", "--at", "/mnt/none", "--size", "50"),
+    ],
+)
+def test_a_size_without_a_unit_is_not_taken_for_bytes(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """50 bytes of kept data are none: all that was loaded would be removed."""
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
+    assert "give the size with its unit, such as 250GiB" in capsys.readouterr().err
