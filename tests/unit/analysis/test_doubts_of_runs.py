@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.doubts import gate_checks, window_checks
+from orchestrator.analysis.doubts import (
+    checkpoint_checks,
+    client_checks,
+    gate_checks,
+    window_checks,
+)
 from orchestrator.analysis.doubts.burst_checks import credit_left
 from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
@@ -156,6 +161,36 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
     if text:
         assert text in the("few checkpoints", campaign).text
     assert ("few checkpoints" in kinds(campaign)) is bool(text)
+
+
+@pytest.mark.parametrize(
+    ("completed", "writes", "raised"),
+    [
+        (0, 10.0, True),
+        (1, 10.0, True),
+        (2, 10.0, False),
+        # A tenth of all I/Os are enough writes to matter.
+        (1, 9.9, False),
+        (1, 0.0, False),
+    ],
+)
+def test_two_checkpoints_are_enough_for_a_window_that_writes(
+    completed: int, writes: float, raised: bool
+) -> None:
+    times_s = [START_S + 15.0 + number for number in range(completed)]
+    seen = facts(checkpoints_s=times_s)
+    (run, *_) = small("insert", seen, repetitions=1, frames=False).runs
+    totals = Totals(disk_iops=100.0, disk_write_iops=writes)
+    found = [doubt.kind for doubt in checkpoint_checks.few_checkpoints(run, totals)]
+    assert found == ["few checkpoints"] * raised
+    assert not list(checkpoint_checks.few_checkpoints(run, Totals()))
+
+
+@pytest.mark.parametrize(("used_pct", "raised"), [(79.9, False), (80.0, True)])
+def test_a_client_is_busy_from_its_border_on(used_pct: float, raised: bool) -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    busy = client_checks.client_busy(run, Totals(client_cpu_pct=used_pct))
+    assert bool(list(busy)) is raised
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.design import slow_disks
-from orchestrator.design.slow_disks import SlowTime
+from orchestrator.design.slow_disks import SHORTEST_S, SlowTime
 from orchestrator.errors import UsageError
 from orchestrator.keys.slow_disks import slow_disk_in
 from orchestrator.planning.workloads import read_workload
@@ -163,3 +163,42 @@ def test_whose_disk_is_slow_stands_in_words() -> None:
     twice = disks("node-3.wal=10%,20s", "node-3.wal=stall,5s")
     (why,) = slow_disks.mistakes(twice, 60.0)
     assert why == "node-3's WAL would be slow twice at the same time"
+
+
+def stalled(begin_s: float, lasts_s: float, node: str = "node-1") -> SlowDisk:
+    return SlowDisk(node, "stall", 0.0, lasts_s, begin_s)
+
+
+@pytest.mark.parametrize(
+    ("slow", "mistakes"),
+    [
+        ([stalled(30.0, 29.9)], []),
+        ([stalled(30.0, 30.0)], ["begin and end within the window of 60 s"]),
+        ([stalled(0.0, 20.0)], ["begin and end within the window of 60 s"]),
+        # So many seconds before are enough to compare with, and so many to be measured.
+        ([stalled(SHORTEST_S, 20.0)], []),
+        ([stalled(SHORTEST_S - 0.1, 20.0)], ["are too few to compare with"]),
+        ([stalled(30.0, SHORTEST_S)], []),
+        ([stalled(30.0, SHORTEST_S - 0.1)], ["is too short to be measured"]),
+        # One follows the other, on one disk or on two.
+        ([stalled(10.0, 10.0), stalled(20.0, 10.0)], []),
+        ([stalled(10.0, 10.0), stalled(19.9, 10.0)], ["slow twice at the same time"]),
+        ([stalled(10.0, 10.0), stalled(19.9, 10.0, "node-2")], []),
+        (
+            [stalled(10.0, 10.0), stalled(20.1, 10.0, "node-2")],
+            ["no disk would be slow for 100 ms in between"],
+        ),
+        # The second ends within the first, behind which the third follows.
+        (
+            [stalled(10.0, 20.0), stalled(12.0, 5.0, "node-2"), stalled(30.0, 9.0)],
+            [],
+        ),
+    ],
+)
+def test_times_of_slow_disks_are_possible_up_to_their_borders(
+    slow: list[SlowDisk], mistakes: list[str]
+) -> None:
+    found = list(slow_disks.mistakes(slow, 60.0))
+    assert len(found) == len(mistakes)
+    for text, why in zip(found, mistakes, strict=True):
+        assert why in text

@@ -87,6 +87,21 @@ def test_a_burst_is_forgotten_when_next_to_nothing_can_be_left(
     assert seen.after(0.0, 4.9).state == state
 
 
+@pytest.mark.parametrize(
+    ("bounds", "state"),
+    [
+        ((0.0, 50.0), "at base"),
+        ((0.0, 50.1), "unknown"),
+        ((50.0, 1_000.0), "unknown"),
+        ((50.1, 1_000.0), "bursting"),
+    ],
+)
+def test_a_twentieth_of_a_bucket_is_next_to_nothing(
+    bounds: tuple[float, float], state: str
+) -> None:
+    assert full(*bounds).state == state
+
+
 def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     quantities: tuple[GateQuantity, ...] = ("iops_read", "iops_write", "iops_mixed")
     checks = [

@@ -13,6 +13,7 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import MachineFacts, World
 from orchestrator.run import resource_needs
 from orchestrator.tier import Gate, Tier
+from orchestrator.tiers.emulated import EmulatedTier
 from tests.fake_parts import FakeTier
 from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_plan
@@ -90,6 +91,23 @@ def test_a_node_of_32_gib_is_planned_on_a_machine_of_nominally_32(
         "premium", "of memory", None, 32 * 2**30, int(installed * 2**30)
     )
     assert need.is_met == is_met
+
+
+@pytest.mark.parametrize(("installed", "asked"), [(0, 0), (8, 1)])
+def test_a_machine_that_does_not_say_its_memory_is_asked_for_none(
+    tmp_path: Path, installed: int, asked: int
+) -> None:
+    machine = LocalMachine()
+    said = replace(machine.facts(), memory_bytes=installed * 2**30)
+
+    class Says(LocalMachine):
+        def facts(self) -> MachineFacts:
+            return said
+
+    world = fake_world(cache=tmp_path, platform=On(Says()))
+    tiers = {"emulated": EmulatedTier()}
+    needs = list(resource_needs.needs(of_nodes(4), tiers, world))
+    assert len([need for need in needs if "of memory" in need.what]) == asked
 
 
 @pytest.mark.parametrize(("available", "said"), [(6.0, 0), (5.0, 0), (4.5, 1)])

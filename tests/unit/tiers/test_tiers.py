@@ -380,6 +380,24 @@ def test_load_is_the_growth_of_counters() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "beyond"),
+    [
+        ("host_cpu_pct", 90.0, 90.1),
+        ("late_s", 150e-6, 151e-6),
+        ("over_pct", 20.0, 20.1),
+    ],
+)
+def test_a_machine_is_busy_beyond_what_is_usual(
+    name: str, most: float, beyond: float
+) -> None:
+    def reasons(value: float) -> tuple[str, ...]:
+        return busy_machines.reasons(Gate("premium", 0.0, (), {name: value}))
+
+    assert reasons(most) == ()
+    assert len(reasons(beyond)) == 1
+
+
 def test_a_calm_machine_has_no_excuse() -> None:
     load = host_load.since(readings(0, 0, 0, 0, 0), readings(50, 100, 0.001, 1, 1000))
     assert busy_machines.reasons(Gate("premium", 0.0, (), load)) == ()
