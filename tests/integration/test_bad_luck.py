@@ -58,7 +58,7 @@ def fresh_workload(folder: Path) -> str:
         ),
         (["run", "--profile", "ultra"], "workload"),
         (["run", "--profile", "ultra", "--workload", "tpcc", "--nodes", "0"], "nodes"),
-        (["analyze", "/tmp"], "not a results folder"),
+        (["analyze", "/usr"], "not the folder of a campaign"),
     ],
 )
 def test_wrong_arguments(arguments: list[str], said: str, told: Told) -> None:
