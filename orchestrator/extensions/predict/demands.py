@@ -34,7 +34,6 @@ from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulated_system import Stage, System
 from orchestrator.extensions.predict.simulation import ROUND_S
 from orchestrator.model import Node, Record
-from orchestrator.tier import Tier
 
 CAPPED = 0.5  # share of the window from which a cap hides what else takes time
 # Use of a cap of the log's own disk in the median second: then half of the seconds were at the cap.
@@ -142,14 +141,13 @@ def loaded(run: RunData, system: System, hour: Hour) -> System:
 
 def time_at_cap(run: RunData, cpus: float | None) -> float:
     """The share of the window in which a cap of one of its disks held I/Os back."""
-    tier = run.record.profile.tier
     most = 0.0
     for values in node_use.gather(run, cpus).values():
-        most = max(most, time_at_caps(values, tier))
+        most = max(most, time_at_caps(values))
     return most
 
 
-def time_at_caps(values: Evidence, tier: Tier) -> float:
+def time_at_caps(values: Evidence) -> float:
     """The share of the window in which a node's disks were at a cap that held I/Os back."""
     most = 0.0
     for cap in CAPS:
@@ -158,7 +156,7 @@ def time_at_caps(values: Evidence, tier: Tier) -> float:
             values.caps.time_at_cap_pct(cap), values.caps.time_at_machine_pct(cap)
         )
         share = share_pct / 100
-        if share and cap_binding.binds(cap, values, tier):
+        if share and cap_binding.binds(cap, values):
             most = max(most, share)
     for log_share_pct in (
         values.caps.wal_iops_of_cap_pct,

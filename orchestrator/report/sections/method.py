@@ -205,13 +205,13 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     row["Tier"] = Cell(run.profile, tier=run.profile)
     row["Workload"] = run.workload
     row["Repetition"] = str(run.repetition)
-    row["Measured from"] = _begin(index.campaign, data)
+    row["Measured from"] = _begin(data)
     row["Outcome"] = outcome
     row["Files"] = files
     return row
 
 
-def _begin(campaign: results.Results, data: results.RunData | None) -> Cell:
+def _begin(data: results.RunData | None) -> Cell:
     """When its measured window began."""
     window = None
     if data is not None:

@@ -32,6 +32,6 @@ def test_a_run_says_when_its_window_began_or_why_nobody_knows() -> None:
         change=lambda record: replace(record, phases=record.phases[:1]),
     )
     done, failed, _ = made.runs
-    assert method._begin(made, None).text == "never measured"
-    assert method._begin(made, failed).text == "never measured"
-    assert method._begin(made, done).text == "not recorded"
+    assert method._begin(None).text == "never measured"
+    assert method._begin(failed).text == "never measured"
+    assert method._begin(done).text == "not recorded"

@@ -116,7 +116,7 @@ def _cap_cause(
         if cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
             return _disk_below_caps(kind, values, node)
         return None
-    if not cap_binding.binds(kind.name, values, tier):
+    if not cap_binding.binds(kind.name, values):
         return None
     # Another cap is nearly full, so to raise this one alone would give next to nothing.
     other_pct = values.caps.of_cap_pct(kind.other) or 0.0
@@ -138,7 +138,7 @@ def _are_data_and_wal_at_cap(
 ) -> bool:
     """Whether the disks of data and log together are held back by what their machine lets
     through, and the data's disk is not at its own cap as often."""
-    if tier.machine is None or not cap_binding.binds(kind.name, values, tier):
+    if tier.machine is None or not cap_binding.binds(kind.name, values):
         return False
     if at_times_pct is None:
         is_at_cap = (values.caps.of_machine_pct(kind.name) or 0.0) >= CAP_PCT

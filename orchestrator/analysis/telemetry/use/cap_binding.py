@@ -8,7 +8,6 @@ from orchestrator.analysis.telemetry.use.node_values import (
     Evidence,
     largest,
 )
-from orchestrator.tier import Tier
 
 # Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
 QUEUEING = 2.0
@@ -26,7 +25,7 @@ SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
 OTHER_CAPS: Mapping[CapName, CapName] = {"iops": "bandwidth", "bandwidth": "iops"}
 
 
-def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
+def binds(cap: CapName, values: Evidence) -> bool:
     """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
     behind it, or those in flight would do more without it."""
     # The disk's own account outranks what rates look like; between the two bounds it is not clear.
