@@ -11,10 +11,9 @@ from orchestrator.analysis.answers.record import NO_BRIEF, Brief
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.errors import TierbenchError
 from orchestrator.system import clock, stored_json
+from orchestrator.system.campaign_folders import PREDICTIONS
 from orchestrator.system.observation_files import FACTS, NAMED
 from orchestrator.texts.prose import first_few, listed
-
-_PREDICTIONS = "predictions.json"
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _began_s(name: str) -> float | None:
 def prediction(campaign: Path, of_campaign: Entry) -> Iterator[Entry]:
     """What was predicted from a run of a campaign, which has the entry `of_campaign`; nothing if
     nobody asked. It is listed with the campaign, whose folder keeps it."""
-    file = campaign / _PREDICTIONS
+    file = campaign / PREDICTIONS
     if not file.is_file() or of_campaign.fault:
         return
     try:

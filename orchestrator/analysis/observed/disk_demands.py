@@ -24,11 +24,11 @@ from orchestrator.analysis.observed.demand import (
     Array,
     Demand,
 )
-from orchestrator.tier import Burst, Limits
+from orchestrator.analysis.observed.rate_caps import NO_BURST
+from orchestrator.tier import Limits
 
 # Multiple of a known disk's limits that it never reaches; the limits hold for its mean second.
 _BEYOND = 2.0
-_NO_BURST = Burst(None, None, 0.0)
 # Jumps of a disk's counters: one device takes the name of another now and then. More of them are
 # its load, and it is not the disk that it is said to be.
 MOST_JUMPS = 3
@@ -136,7 +136,7 @@ def _without_jumps(demand: Demand, source: Limits) -> Demand:
 
 def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """For each interval, whether it has more than such a disk can do, burst included."""
-    burst = source.burst or _NO_BURST
+    burst = source.burst or NO_BURST
     # Where writes have a limit of their own, reads and writes may be at theirs at once.
     ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
     bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)

@@ -51,7 +51,7 @@ class RateCap:
 
 Caps = tuple[RateCap, ...]
 
-_NO_BURST = Burst(None, None, 0.0)
+NO_BURST = Burst(None, None, 0.0)
 
 
 def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
@@ -71,7 +71,7 @@ def _caps(limits: Limits, place: str) -> Iterator[RateCap]:
     burst = limits.burst
     # A burst that never ends is one on demand, which is billed apart.
     if not burst or not np.isfinite(burst.duration_s):
-        burst = _NO_BURST
+        burst = NO_BURST
     lasts_s = burst.duration_s
     if limits.write_iops is None:
         yield from _cap(f"IOPS{place}", "ios", limits.iops, burst.iops, lasts_s)

@@ -21,6 +21,10 @@ from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.labels import CAMPAIGN as CAMPAIGN
+from orchestrator.platforms.common.labels import LABEL as LABEL
+from orchestrator.platforms.common.labels import MARK as MARK
+from orchestrator.platforms.common.labels import ROLE as ROLE
 from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import CertificateFile, Clock
 
@@ -43,12 +47,8 @@ _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = (
     "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
 )
-LABEL = "tierbench"
-ROLE = "tierbench.role"
-CAMPAIGN = "tierbench.campaign"
 # The label of all that stays until it is taken down by its name.
 STANDING = "tierbench.standing"
-MARK = f"{LABEL}=1"
 OURS: dict[str, Any] = {"label": MARK}
 # Codes of a proxy before the engine, or of one that is starting.
 _PASSING = (502, 503, 504)

@@ -15,13 +15,12 @@ from docker.errors import APIError, DockerException
 from orchestrator.errors import UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.labels import HOST, PROCESS
 from orchestrator.platforms.docker.connection import CAMPAIGN, Engine
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
 NAME = "tierbench-campaign"
-_HOST = "tierbench.host"
-_PROCESS = "tierbench.process"
 # Seconds in which a slower campaign removes what it takes for the dead one's guard.
 _TAKING_OVER_S = 1.0
 
@@ -97,14 +96,14 @@ class VolumeGuard:
             # The dead campaign's guard is gone: the next attempt makes ours.
             self._drop(_beat_name(_of(holder, CAMPAIGN)))
         since = f"since {holder.attrs.get('CreatedAt')}"
-        at = _of(holder, _HOST)
+        at = _of(holder, HOST)
         drop = f"docker volume rm {NAME}"
-        raise lifecycle.refusal("Docker engine", _of(holder, _PROCESS), at, since, drop)
+        raise lifecycle.refusal("Docker engine", _of(holder, PROCESS), at, since, drop)
 
     def _lives(self, holder: Any) -> bool:
         if not _of(holder, CAMPAIGN):
             return True  # tierbench did not make it, so it must not be removed
-        return lifecycle.lives(_of(holder, _PROCESS), lambda: self._is_young(holder))
+        return lifecycle.lives(_of(holder, PROCESS), lambda: self._is_young(holder))
 
     def _is_young(self, holder: Any) -> bool:
         """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
@@ -131,7 +130,7 @@ class VolumeGuard:
             if not self._is_own(holder):
                 other = _of(holder, CAMPAIGN)
                 raise lifecycle.taken_over(
-                    "the Docker engine", other, _of(holder, _HOST)
+                    "the Docker engine", other, _of(holder, HOST)
                 )
             self._drop(_beat_name(self._engine.campaign))
             self._make(_beat_name(self._engine.campaign))
@@ -152,8 +151,8 @@ class VolumeGuard:
     def _make(self, name: str) -> Any:
         labels = {
             **self._engine.labels,
-            _HOST: host.name(),
-            _PROCESS: host.process_mark(),
+            HOST: host.name(),
+            PROCESS: host.process_mark(),
         }
         self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
         return self._engine.patiently(lambda: self._client.volumes.get(name))

@@ -11,24 +11,23 @@ from typing import Any
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.labels import CAMPAIGN as CAMPAIGN
+from orchestrator.platforms.common.labels import HOST as HOST
+from orchestrator.platforms.common.labels import LABEL as LABEL
+from orchestrator.platforms.common.labels import MARK as MARK
+from orchestrator.platforms.common.labels import PROCESS as PROCESS
+from orchestrator.platforms.common.labels import ROLE as ROLE
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock, ContainerState
 from orchestrator.system.clock import wait_while
 
-LABEL = "tierbench"
-ROLE = "tierbench.role"
-CAMPAIGN = "tierbench.campaign"
 NAME = "tierbench.name"  # an annotation: the name as the caller knows it
 NETWORK = "tierbench.network"
 # The mark of objects made within a namespace that others have made.
 WITHIN = "tierbench.namespace"
 PLACEMENT = "tierbench.placement"
 KIND = "tierbench.kind"  # the kind of a placement: "node", "client", …
-# annotations
-HOST = "tierbench.host"
-PROCESS = "tierbench.process"
-MARK = f"{LABEL}=1"
 _LONGEST = 63  # the longest DNS label, which names of pods become
 REMOVAL_S = 120.0
 # Kinds that campaigns make outside of their namespaces.
