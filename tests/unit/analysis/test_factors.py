@@ -139,6 +139,9 @@ def test_what_each_node_does_is_told_where_nodes_are_added() -> None:
     whole, each = (law for law in tier.laws if law.metric == KEY[0])
     assert (whole.per_node, each.per_node) == (False, True)
     assert each.exponent == pytest.approx(whole.exponent - 1)
+    # Where as many nodes are at each value, what each does says no more than the whole.
+    tier = of_tier(campaign_of({"premium": (300, 540, 729, 800)}))
+    assert tier.laws and not any(law.per_node for law in tier.laws)
 
 
 # ------------------------------------------------------------------ steps

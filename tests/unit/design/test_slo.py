@@ -33,6 +33,7 @@ TPCC, SELECT = build_workload("tpcc"), build_workload("point-select")
         ("payment p99.9 < 0.5 s", [("latency_p999_s", "payment", 0.5)]),
         ("latency_p95_s < 10ms", [("latency_p95_s", "all", 0.01)]),
         ("nopm > 25000 /min", [("nopm", "all", 25_000.0)]),
+        ("failures < 100 %", [("failed_pct", "all", 100.0)]),
     ],
 )
 def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
