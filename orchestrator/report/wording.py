@@ -126,8 +126,11 @@ def unbroken(text: str) -> str:
     return _BEFORE_UNIT.sub("\u00a0", joined)
 
 
-# A number that is joined to a word is a name's: `node-5`, `size=250GiB`, `10.0.0.5:5433`, `12:30`.
-_NUMBER = re.compile(r"(?<![\w.,\-=:/@])\d[\d,]*(?:\.\d+)?")
+# A number that is joined to a word or to another number is a name's or a time's: `node-5`,
+# `size=250GiB`, `10.0.0.5:5433`, `2026-11-30`, `12:30`.
+_NUMBER = re.compile(
+    r"(?<![\w.,\-=:/@])\d+(?:,\d{3})*(?:\.\d+)?(?![\d.,\-:]*\d)"
+)
 
 
 def spanning(texts: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ what is enough: what the SLO asks for, or the margin of the fastest."""
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
+from orchestrator.analysis.answers.observation_words import row_in_words
 from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.measured_cell import (
@@ -25,7 +26,6 @@ from orchestrator.report.sections.tier_rows import (
     labelled_row,
     on_axis,
 )
-from orchestrator.tier import disk_names
 
 
 def picture(
@@ -109,8 +109,9 @@ def _rows(
 
 
 def _label(prediction: Prediction) -> str:
-    """`aws/gp3, 20.48 USD`: without its parameters, for which a label has no room."""
-    row = disk_names.read(prediction.tier).row
+    """`aws/gp3, 20.48 USD`, or `azure/P15, log on azure/P4, 40.00 USD`: without parameters, for
+    which a label has no room."""
+    row = row_in_words(prediction.tier)
     if prediction.monthly_cost is None:
         return row
     return f"{row}, {_price(prediction)}"

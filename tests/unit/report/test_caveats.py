@@ -59,6 +59,11 @@ def test_what_somebody_must_act_on_comes_first_by_its_kind(kind: NoteKind) -> No
         (("x:size=1GiB is low", "x:size=2GiB is low"), None),
         (("read at 12:30", "read at 12:45"), None),
         (("10.0.0.1:5433 is late", "10.0.0.1:5434 is late"), None),
+        (("10.1.0.5 is late", "10.2.0.5 is late"), None),
+        (("since 2025-12-31", "since 2026-01-01"), None),
+        (("read 1.5 s, late", "read 12.5 s, late"), ("read 1.5–12.5 s, late",)),
+        (("of 5, 3 were late", "of 7, 3 were late"), ("of 5–7, 3 were late",)),
+        (("12,345,678 of 9", "1,345 of 9"), ("1,345–12,345,678 of 9",)),
     ],
 )
 def test_texts_span_figures_and_no_names(

@@ -124,6 +124,19 @@ def test_a_disk_has_one_colour_in_the_picture_and_the_table(campaign: Results) -
     assert drawn == charts.colours(page.tiers)
 
 
+def test_a_disk_with_another_one_for_its_log_is_drawn_under_both_names(
+    campaign: Results,
+) -> None:
+    layout = replace(EVERY[1], tier="azure/P30:count=2+wal=azure/P4")
+    (run, *_) = [run for run in campaign.done if run.record.run.slug == RUN]
+    predicted = without_slo(campaign, run, "latest", (EVERY[0], EVERY[1], layout))
+    drawing = document(replace(predicted, is_of_named=True)).answers[0].picture
+    assert drawing is not None and drawing.live is not None
+    labels = [row["label"] for row in drawing.live["datasets"]["tiers"]]
+    assert "azure/P30, 135.00 USD" in labels
+    assert "azure/P30, log on azure/P4, 135.00 USD" in labels
+
+
 def test_a_figure_of_one_type_of_transactions_is_shown_by_its_key(
     campaign: Results,
 ) -> None:
