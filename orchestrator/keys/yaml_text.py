@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys.refusals import refused
 from orchestrator.keys.secret_names import is_secret_key
 from orchestrator.texts.foreign_text import short
@@ -40,6 +40,9 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     """
     place = mistake.place
     if place is None or place.file not in texts:
+        return mistake
+    # A text that is no YAML has the line of its mistake, and cannot be read again.
+    if place.line is not None:
         return mistake
     line = None
     # The text is read again only where there is a mistake. Reading each file twice would take twice
@@ -100,7 +103,7 @@ def _read(where: str, text: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or loader.get_mark()
         problem = _in_our_words(str(error.problem))
-        raise refused([Mistake(_point(where, mark), problem)]) from error
+        raise refused([_mistake_at(where, mark, problem)]) from error
     except RecursionError as error:
         raise refused(
             [Mistake(where, "lists or mappings are nested too deeply")]
@@ -108,7 +111,7 @@ def _read(where: str, text: str) -> dict[str, Any]:
     # PyYAML hands an escape such as `\UFFFFFFFF` to `chr`, which refuses it.
     except (ValueError, OverflowError) as error:
         problem = "an escape that stands for no character"
-        raise refused([Mistake(_point(where, loader.get_mark()), problem)]) from error
+        raise refused([_mistake_at(where, loader.get_mark(), problem)]) from error
     if node is None:
         # A file of comments alone has no node either.
         raise refused([Mistake(where, "the file is empty")])
@@ -252,8 +255,11 @@ def _quick_loader() -> type[Any]:
     return _Quick
 
 
-def _point(where: str, mark: yaml.Mark) -> str:
-    return f"{where}:{mark.line + 1}:{mark.column + 1}"
+def _mistake_at(where: str, mark: yaml.Mark, problem: str) -> Mistake:
+    """A mistake at a line and column of the file, whose keys could not be read."""
+    line = mark.line + 1
+    point = f"{where}:{line}:{mark.column + 1}"
+    return Mistake(point, problem, place=KeyPlace(where, line=line))
 
 
 def _is_empty(node: yaml.Node) -> bool:

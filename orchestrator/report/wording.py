@@ -128,9 +128,7 @@ def unbroken(text: str) -> str:
 
 # A number that is joined to a word or to another number is a name's or a time's: `node-5`,
 # `size=250GiB`, `10.0.0.5:5433`, `2026-11-30`, `12:30`.
-_NUMBER = re.compile(
-    r"(?<![\w.,\-=:/@])\d+(?:,\d{3})*(?:\.\d+)?(?![\d.,\-:]*\d)"
-)
+_NUMBER = re.compile(r"(?<![\w.,\-=:/@])\d+(?:,\d{3})*(?:\.\d+)?(?![\d.,\-:]*\d)")
 
 
 def spanning(texts: Sequence[str]) -> tuple[str, ...]:

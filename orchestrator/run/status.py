@@ -108,7 +108,7 @@ def how_to_go_on(folder: Path) -> str:
         return f"no run is finished yet: {resume} goes on"
     # A plan that grows until its question is decided has more runs than are planned by now.
     if finished == planned and not plan.looks:
-        return f"all {counted(planned, 'run')} are finished: {analyze} reports them"
+        return f"{all_finished(planned)}: {analyze} reports what was found"
     those = "are finished"
     if finished == 1:
         those = "is finished"
@@ -116,6 +116,13 @@ def how_to_go_on(folder: Path) -> str:
         f"{finished} of {counted(planned, 'run')} {those}: {resume} makes the others; "
         f"{analyze} reports what is finished"
     )
+
+
+def all_finished(planned: int) -> str:
+    """`all 4 runs are finished`; a campaign may have only one."""
+    if planned == 1:
+        return "its run is finished"
+    return f"all {planned} runs are finished"
 
 
 def _finished(folder: Path, plan: Plan) -> int:

@@ -21,6 +21,7 @@ from orchestrator.run import (
     expiry,
     outlines,
     room,
+    status,
 )
 from orchestrator.run.resuming import Resumption
 
@@ -40,7 +41,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     if begun.lacks_nothing:
         # Nothing is written, so that no page says that it was interrupted.
         app.progress.note(
-            f"all {len(begun.plan.runs)} runs of {folder.name} are finished: none is left"
+            f"{folder.name}: {status.all_finished(len(begun.plan.runs))}, none is left"
         )
         return folder
 

@@ -176,8 +176,9 @@ def test_ctrl_c_behind_the_last_run_says_that_none_is_missing(tmp_path: Path) ->
     tierbench(app, *words(app, *COMPARE))
     folder = begun_campaign(app)
     assert status.how_to_go_on(folder) == (
-        f"all 4 runs are finished: `tierbench analyze {folder}` reports them"
+        f"all 4 runs are finished: `tierbench analyze {folder}` reports what was found"
     )
+    assert status.all_finished(1) == "its run is finished"
 
 
 def test_ctrl_c_in_a_campaign_that_cannot_be_read_names_both_commands(
@@ -216,7 +217,7 @@ def test_a_campaign_that_lacks_nothing_is_shown_and_not_called_interrupted(
     told = ("resume", "latest", "--accept-inconclusive")
     assert tierbench(app, *words(app, *told)) == EXIT_DONE
     assert (folder / "plan.json").read_text() == plan
-    assert any("all 4 runs of" in line for line in said_by(app))
+    assert any("all 4 runs are finished" in line for line in said_by(app))
 
 
 def test_other_code_is_refused(tmp_path: Path) -> None:

@@ -194,3 +194,30 @@ def test_a_file_that_is_not_there_hides_no_other(
     )
     missing, ultra = json.loads(capsys.readouterr().out)
     assert missing["mistakes"] and ultra["kind"] == "profile" and not ultra["mistakes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "line"),
+    [
+        ("scale: smoke\nslo:\n", [], 2),
+        ("scale: smoke\nslo: {a\n", [], 3),
+        ("scale: smoke\nslo: [a, ]\nslo: b\n", [], 3),
+        ("scale: smoke\nprofles: ultra\n", ["profles"], 2),
+    ],
+)
+def test_a_script_is_given_the_line_of_each_mistake(
+    text: str,
+    keys: list[str],
+    line: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of what is no YAML, or a key without a value, it had none."""
+    file = tmp_path / "tierbench.yaml"
+    file.write_text(text)
+    app = an_app(tmp_path)
+    assert tierbench(app, "validate", str(file), "--output=json") == EXIT_USAGE
+    (shown,) = json.loads(capsys.readouterr().out)
+    (mistake,) = shown["mistakes"]
+    place = mistake["place"]
+    assert (place["file"], place["keys"], place["line"]) == (str(file), keys, line)
