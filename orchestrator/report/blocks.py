@@ -234,9 +234,9 @@ class ShownAnswer:
 
 @dataclass(frozen=True)
 class Footnote:
-    """`where`: its `runs` in words."""
+    """`where`: its `runs` in words. `number`: None if no cell of a table refers to it."""
 
-    number: int
+    number: int | None
     text: str
     advice: str
     where: str

@@ -2,7 +2,7 @@
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from orchestrator.analysis import conclusions, overload, recoveries, results
@@ -167,23 +167,32 @@ class ReportIndex(Asked):
 
     @cached_property
     def footnotes(self) -> tuple[blocks.Footnote, ...]:
-        """Doubts of one kind and advice share a number, in order of first appearance."""
+        """Doubts of one kind and advice share a number, in order of first appearance.
+
+        Those about every finished run have none, and stand last.
+        """
         # Those of no run in particular are stamps.
         alike: dict[tuple[str, str], list[Doubt]] = {}
         for doubt in self.verdict.doubts:
             if doubt.run is not None:
                 alike.setdefault((doubt.kind, doubt.advice), []).append(doubt)
-        footnotes: list[blocks.Footnote] = []
-        for number, group in enumerate(alike.values(), start=1):
-            footnotes.append(self._footnote(number, group))
-        return tuple(footnotes)
+        numbered: list[blocks.Footnote] = []
+        of_all_runs: list[blocks.Footnote] = []
+        for group in alike.values():
+            footnote = self._footnote(group)
+            # A raised number at every figure tells none of them apart.
+            if self._finished_runs <= footnote.runs:
+                of_all_runs.append(footnote)
+            else:
+                numbered.append(replace(footnote, number=1 + len(numbered)))
+        return (*numbered, *of_all_runs)
 
-    def _footnote(self, number: int, doubts: Sequence[Doubt]) -> blocks.Footnote:
+    def _footnote(self, doubts: Sequence[Doubt]) -> blocks.Footnote:
         # One sentence with the range of its numbers is read, and not twenty alike.
         texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
         runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
         return blocks.Footnote(
-            number=number,
+            number=None,
             text=some(texts),
             advice=sentence(doubts[0].advice.strip()),
             where=self._runs_in_words(runs),
@@ -211,9 +220,7 @@ class ReportIndex(Asked):
                 runs.add(run.number)
         numbers: list[int] = []
         for note in self.footnotes:
-            # A raised number at every figure tells none of them apart.
-            is_of_all = self._finished_runs <= note.runs
-            if note.runs & runs and not is_of_all:
+            if note.number is not None and note.runs & runs:
                 numbers.append(note.number)
         return tuple(numbers)
 

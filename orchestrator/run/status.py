@@ -19,7 +19,7 @@ from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
 from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
 from orchestrator.system import run_folders, store, unfinished_runs
 from orchestrator.texts.prose import counted
-from orchestrator.units import format_seconds
+from orchestrator.units import format_moment, format_seconds
 
 # A campaign may have been killed if it writes no file for so long. Nothing else shows it here.
 SILENT_S = 900.0
@@ -73,23 +73,28 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     outline = CampaignOutline(campaign.name, campaign.plan, campaign.gates, outlines)
     written_s = campaign_time.last_written_s(outline, folder) or now_s
     silent_s = max(0.0, now_s - written_s)
+    # `resume` reads or puts aside what was interrupted before it measures anything.
+    was_interrupted = any(run.is_interrupted for run in ended)
     # The report is written last, so without it a campaign with all its runs is still judging.
     has_ended = (folder / "report.md").is_file() and len(ended) >= planned
     if has_ended:
         yield status_lines.time_and_cost(outline, written_s)
-    elif silent_s > SILENT_S:
-        # It may have been killed: then time and cost ended with the last file.
+    elif was_interrupted or silent_s > SILENT_S:
+        # It may have been killed too: then time and cost ended with the last file.
         yield status_lines.time_and_cost(outline, written_s, is_going=False)
     else:
         yield status_lines.time_and_cost(outline, now_s)
     yield from _decided(kept, basis, ended, folder)
-    if any(run.is_interrupted for run in ended):
+    if was_interrupted:
         yield how_to_go_on(folder)
     if has_ended:
         yield ENDED
         return
     yield from _in_progress(folder, runs)
-    yield _last_written(silent_s)
+    if was_interrupted:
+        yield f"it was interrupted: the last file is of {format_moment(written_s)}"
+    else:
+        yield _last_written(silent_s)
 
 
 def how_to_go_on(folder: Path) -> str:

@@ -100,13 +100,16 @@ def _answer(answer: ShownAnswer) -> Text:
 
 
 def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
-    """The doubts about single runs, by number."""
+    """The doubts about single runs, by number, then those about all."""
     grid = _pairs(padding=1, style="yellow", justify="right")
     for note in footnotes:
         advice = (note.advice, "italic")
         where = (f" ({note.where})", "dim")
         line = Text.assemble(note.text, " ", advice, where)
-        grid.add_row(f"[{note.number}]", line)
+        mark = ""
+        if note.number is not None:
+            mark = f"[{note.number}]"
+        grid.add_row(mark, line)
     return grid
 
 

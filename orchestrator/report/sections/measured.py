@@ -86,7 +86,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
         )
     else:
         yield "CPU is the database node's, in percent of its limit."
-    if index.footnotes:
+    if any(note.number is not None for note in index.footnotes):
         yield "Raised numbers are the notes on single runs, listed on the first screen."
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import get_args
 
 import pytest
+from rich.console import Console
 
 from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
@@ -66,6 +68,30 @@ def test_a_doubt_about_every_run_is_said_once() -> None:
     assert [(note.text, note.advice, note.where) for note in found.footnotes] == [
         ("The client was busy.", "Use two.", "every finished run")
     ]
+
+
+def test_only_a_note_that_a_table_refers_to_has_a_number(index: ReportIndex) -> None:
+    """A reader would look for the `[1]` of a note that is about every run."""
+    of_all = [
+        Doubt("client busy", "the client was busy", "use two", run.record.run.number)
+        for run in index.campaign.done
+    ]
+    of_one = Doubt("unsteady throughput", "it fell", "wait", 3)
+    found = ReportIndex(
+        index.campaign, replace(index.verdict, doubts=(*of_all, of_one))
+    )
+    assert [(note.number, note.where) for note in found.footnotes] == [
+        (1, "run 3"),
+        (None, "every finished run"),
+    ]
+    run = index.campaign.plan.runs[2]
+    assert found.notes(run.workload, run.profile) == (1,)
+    console = Console(width=200, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(terminal.doubts(found.footnotes))
+    screen = captured.get()
+    assert "[1] It fell." in screen and "[None]" not in screen
+    assert screen.count("[") == 1 and "The client was busy." in screen
 
 
 def test_doubts_alike_but_for_their_numbers_are_one(index: ReportIndex) -> None:

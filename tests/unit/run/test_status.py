@@ -67,6 +67,20 @@ def test_what_was_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
     assert "2 of 3 runs are finished" in lines[-2] and lines[-1] == status.ENDED
 
 
+@pytest.mark.parametrize("later_s", [0, 10, 7200])
+def test_what_was_interrupted_is_not_asked_whether_it_runs(
+    tmp_path: Path, later_s: int
+) -> None:
+    """However long ago that was, nothing is on the way, so no end is foretold."""
+    made = build_campaign(profiles=["ultra"], workloads=["insert"], interrupted=[2])
+    campaign = stored(made, tmp_path)
+    newest_s = max(file.stat().st_mtime for file in campaign.rglob("*"))
+    lines = list(status.described(campaign, newest_s + later_s))
+    assert lines[-1].startswith("it was interrupted: the last file is of 20")
+    assert "`tierbench resume " in lines[-2]
+    assert "still running?" not in " ".join(lines) and ", until " not in " ".join(lines)
+
+
 def test_the_p99_of_a_tpcc_derived_run_is_that_of_the_answer() -> None:
     """The answer has New-Order's; of all types together it was three times as long."""
     campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1)

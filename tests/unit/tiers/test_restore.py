@@ -142,6 +142,14 @@ def test_only_the_blocks_that_differ_are_written_where_they_lie(
     assert file.stat().st_ino == inode
 
 
+def test_nothing_behind_the_end_of_a_file_is_read_ahead() -> None:
+    """A cluster has thousands of small files, and such calls cost each of them time."""
+    blocks = [0, BLOCK, 2 * BLOCK, 3 * BLOCK]
+    assert list(restore.blocks_ahead(0, 3 * BLOCK + 7)) == blocks
+    ahead = restore.blocks_ahead(0, 4 * restore.AHEAD_BYTES)
+    assert ahead[-1] + BLOCK == 2 * restore.AHEAD_BYTES
+
+
 def test_a_change_that_hides_its_time_is_found(trees: tuple[Path, Path]) -> None:
     """Same size, same mtime, same inode: only the ctime cannot be set."""
     file = trees[1] / "base/16384/2"
