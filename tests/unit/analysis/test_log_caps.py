@@ -123,6 +123,11 @@ def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
         but(values, held_back_pct=2.0), replace(DATA, machine=MACHINE), "n"
     )
     assert free.name != "vm_cap"
+    # A load that comes at a rate is served all the same, and no faster disk lets more through.
+    paced = node_cause.judge(
+        but(values, rate_served_pct=99.9), replace(DATA, machine=MACHINE), "n"
+    )
+    assert cause.is_no_disk and paced == replace(cause, text=paced.text)
 
 
 @pytest.mark.parametrize(

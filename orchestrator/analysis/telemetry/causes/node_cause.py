@@ -4,6 +4,8 @@ First come causes outside of the system (`outside_causes`), and caps that are fu
 Within the system the cause is what throughput follows most (`cause_by_sessions`). Where sessions
 were not seen, thresholds decide (`inside_causes`). Order and thresholds: docs/research/RULES.md."""
 
+from dataclasses import replace
+
 from orchestrator.analysis.telemetry.causes import (
     cap_causes,
     cause_by_sessions,
@@ -82,7 +84,7 @@ def _disk_or_cpu(rival: Cause, values: Evidence, tier: Tier, node: str) -> Cause
 
 def _served_at_cap(cap: Cause) -> Cause:
     yet = "Throughput is what the load asks for all the same, so it shows in latency."
-    return Cause(cap.name, f"{cap.text} {yet}")
+    return replace(cap, text=f"{cap.text} {yet}")
 
 
 def _nothing(values: Evidence) -> Cause:
