@@ -93,6 +93,3 @@ def _sessions_check(
     database = parts.databases[cluster.member]
     name = f"{profile.name}: sessions"
     return name, partial(sessions.check, database, cluster, workloads, world)
-
-
-# ------------------------------------------------------------------ clusters started once

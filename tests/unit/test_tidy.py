@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,17 @@ MAX_PATCHES = 17
 PATCHING = re.compile(r"(.*\.)?setattr|(mock\.)?patch(\.(object|dict|multiple))?")
 PATCHING_WORD = re.compile("setattr|patch")
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
+# What git keeps beside the folders; what tools write there is litter.
+FILES_AT_THE_ROOT = {
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
+    *("Makefile", "pyproject.toml", "requirements.lock", "mkdocs.yml"),
+    *(".gitignore", ".hadolint.yaml", ".luacheckrc"),
+}
+FOLDERS_AT_THE_ROOT = {
+    *("orchestrator", "tests", "docs", "examples", ".ci"),
+    *("profiles", "workloads", "docker", "results"),
+}
+HEADING = re.compile(r" *# -{4,} \w.*")
 
 
 def place(file: Path) -> str:
@@ -402,6 +414,56 @@ def test_only_platforms_and_the_command_line_know_docker() -> None:
             if "docker" in name.lower():
                 named.append(f"{place(file)} has {name!r}")
     assert named == [], "ask the platform, or say it of any"
+
+
+def test_the_root_of_the_repository_holds_what_is_named() -> None:
+    files: set[str] = set()
+    folders: set[str] = set()
+    for file in tracked_files():
+        parts = file.relative_to(ROOT).parts
+        if len(parts) == 1:
+            files.add(parts[0])
+        else:
+            folders.add(parts[0])
+    assert sorted(files ^ FILES_AT_THE_ROOT) == [], "remove it, or name it here"
+    assert sorted(folders ^ FOLDERS_AT_THE_ROOT) == [], "remove it, or name it here"
+
+
+def indentation(line: str) -> int:
+    """How many blanks a line begins with."""
+    return len(line) - len(line.lstrip(" "))
+
+
+def empty_headings(text: str) -> list[str]:
+    """The headings of a module that have no statement below them before the next, or the end."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    empty: list[str] = []
+    for line, below in pairwise([*lines, ""]):
+        if not HEADING.fullmatch(line):
+            continue
+        is_at_an_end = not below or indentation(below) < indentation(line)
+        if is_at_an_end or HEADING.fullmatch(below):
+            empty.append(line.strip(" #-"))
+    return empty
+
+
+def test_an_empty_heading_is_found() -> None:
+    first = "# ---------- the first"
+    second = "# ---------- the second"
+    in_a_class = "class A:\n    a = 1\n\n    # ---------- inside\n\n\nb = 1\n"
+    assert empty_headings(f"{first}\n\n\na = 1\n") == []
+    assert empty_headings(f"{first}\n\n\n{second}\n") == ["the first", "the second"]
+    assert empty_headings(in_a_class) == ["inside"]
+
+
+def test_a_heading_has_something_beneath_it() -> None:
+    empty: list[str] = []
+    for file in sorted([*MODULES, *(ROOT / "tests").rglob("*.py")]):
+        text = file.read_text()
+        if "# ----" in text:
+            name = file.relative_to(ROOT)
+            empty += [f"{name}: {heading}" for heading in empty_headings(text)]
+    assert empty == [], "remove the heading"
 
 
 def test_modules_say_what_they_are_for() -> None:

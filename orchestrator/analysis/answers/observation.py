@@ -193,9 +193,3 @@ def _price(listed: Price | None) -> MonthlyPrice | None:
         as_of=listed.as_of,
         source=listed.source,
     )
-
-
-# ------------------------------------------------------------------ what bounds it
-
-
-# ------------------------------------------------------------------ in words

@@ -206,6 +206,3 @@ def _nodes_in_words(nodes: int) -> str:
     if nodes == 1:
         return "One database node"
     return f"{nodes} database nodes"
-
-
-# ------------------------------------------------------------------ clusters of others

@@ -180,9 +180,6 @@ def _outlook_in_words(outlook: DiskOutlook) -> str:
     return f"Whether {disk} would carry the load, for {price}, {outlook.word}."
 
 
-# ------------------------------------------------------------------ the tables
-
-
 # ------------------------------------------------------------------ sections
 
 

@@ -232,9 +232,6 @@ def test_a_load_that_several_clients_cannot_carry_is_refused() -> None:
             several_clients.check(generator, workload, spec)
 
 
-# ------------------------------------------------------------------ clocks
-
-
 # ------------------------------------------------------------------ one run
 
 

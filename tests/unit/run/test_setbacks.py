@@ -213,9 +213,6 @@ def test_the_same_cause_in_two_workloads_ends_the_campaign(make: Make) -> None:
     assert len(campaign.records()) == 4
 
 
-# ------------------------------------------------------------------ the engine went away
-
-
 # ------------------------------------------------------------------ taking down
 
 LOADS_TOO = (

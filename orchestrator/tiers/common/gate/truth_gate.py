@@ -302,6 +302,3 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
         "VERIFY_JOBS": "1",
         "VERIFY_LOOPS": str(max(1, passes)),
     }
-
-
-# ------------------------------------------------------------------ checks
