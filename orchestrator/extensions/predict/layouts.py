@@ -2,8 +2,8 @@
 and without a second disk for the log. Pure.
 
 A layout whose price is known not to be the lowest is not simulated, and no log's disk is tried
-where even one that never waits would not be enough. A larger machine is looked at only where the
-smaller one holds the disks back.
+where even one that never waits would not be enough, or would hardly raise the chance. A larger
+machine is looked at only where the smaller one holds the disks back.
 """
 
 from __future__ import annotations
@@ -89,9 +89,12 @@ class _LogSearch:
         if not self._is_cheaper(row, cheapest_log_row):
             return
         ideal = self._predict(_with_ideal_log(row, cheapest_log_row), row.machine)
+        least_chance = POSSIBLE
+        # Where a machine is full, fewer and longer syncs may do better than ideal ones.
         if ideal.limit != "vm_cap":
             self._unhindered.append(row)
-        if _chance(ideal) < POSSIBLE:
+            least_chance = _worth_naming(chance_alone)
+        if _chance(ideal) < least_chance:
             return
         yield from self._with_each_log(row, log_rows, chance_alone)
 
@@ -105,7 +108,7 @@ class _LogSearch:
                 return
             prediction = self._predict(_with_log(row, log_row), row.machine)
             chance = _chance(prediction)
-            if chance >= max(POSSIBLE, best_chance + WORTH_A_LINE):
+            if chance >= _worth_naming(best_chance):
                 best_chance = chance
                 yield prediction
             if chance >= LIKELY:
@@ -154,6 +157,11 @@ def _with_ideal_log(row: Row, log_row: Row) -> Tier:
     latency = Latencies(read_s=_IDEAL_LATENCY_S, write_s=_IDEAL_LATENCY_S)
     ideal = replace(log_row.tier, limits=Limits(), latency=latency)
     return replace(row.tier, name=row.name, wal=ideal)
+
+
+def _worth_naming(best_chance: float) -> float:
+    """The least chance of a layout beside a cheaper one that has the best chance until now."""
+    return max(POSSIBLE, best_chance + WORTH_A_LINE)
 
 
 def _chance(prediction: Prediction) -> float:

@@ -140,6 +140,27 @@ def test_no_log_is_tried_where_one_that_never_waits_is_not_enough(
     assert bool(chances.asked) is is_asked
 
 
+@pytest.mark.parametrize(("ideal", "is_asked"), [(0.34, False), (0.36, True)])
+def test_no_log_is_tried_where_one_that_never_waits_raises_the_chance_too_little(
+    ideal: float, is_asked: bool
+) -> None:
+    """A log that held commits back was named for a chance that was the noise of simulations."""
+    chances = Chances({"azure/P15": 0.3, "azure/P15+wal=azure/ultra": 0.9}, ideal)
+    layouts = found(chances, QUICK_LOG, data=(SMALL,))
+    assert bool(chances.asked) is is_asked
+    assert bool(layouts) is is_asked
+
+
+def test_a_full_machine_does_not_tell_what_a_slower_log_would_do() -> None:
+    """One that never waits syncs more often, which uses more of what the machine lets through."""
+    data = on_machine(SMALL, "azure/cheap", 100)
+    log = on_machine(QUICK_LOG, "azure/cheap", 100)
+    chances = Chances({}, held_back=("azure/cheap",))
+    alone = {data.place: _prediction("azure/P15", 0.28)}
+    list(with_log_disks([data], alone, [log], chances))
+    assert chances.asked == ["azure/P15+wal=azure/ultra"]
+
+
 @pytest.mark.parametrize(
     "log",
     [
