@@ -242,6 +242,18 @@ class DatabaseFacts(_Group):
         return value
 
 
+# How a fact of several clients becomes one of all. "alike" keeps what all say, and else what each
+# says by its name.
+FactRule = Literal["sum", "maximum", "all true", "alike", "errors", "of one client"]
+
+
+@dataclass(frozen=True)
+class WeightedMean:
+    """The rule of a mean or a share: the fact by which clients are weighted is `weight`."""
+
+    weight: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class GeneratorFacts(_Group):
     """Facts of a whole run from a load generator's raw files, beside its figures."""
@@ -254,8 +266,9 @@ class GeneratorFacts(_Group):
     sysbench_transactions: float | None = None
     # Transactions that were due and had not begun at the end.
     unstarted: float | None = None
-    # Delays of transactions at a rate or with think time, whose thread was free and asleep until
-    # then. They are the generator's own, and in no latency.
+    # Transactions at a rate or with think time whose thread was free and asleep until then, and
+    # their delays. These are the generator's own, and in no latency.
+    woke_late_transactions: float | None = None
     woke_late_avg_s: float | None = None
     woke_late_most_s: float | None = None
     arrival_rate_per_s: float | None = None

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.facts import GeneratorFacts
+from orchestrator.facts import FactRule, GeneratorFacts, WeightedMean
 from orchestrator.model import (
     CLIENT,
     TLS_IF_OFFERED,
@@ -82,6 +82,9 @@ class SplitLoad:
     # (workload, what `records` returned, of one client or of several together, window): the figures
     # of the window.
     result: Callable[[Workload, Recorded, float, float], Result]
+    # Name in the facts' `more` → how those of several clients become one. Without a rule they are
+    # kept where all are alike, and else by client.
+    fact_rules: Mapping[str, FactRule | WeightedMean] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def read(
             # One client is alone here if transactions are not recorded: `check` refuses more.
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
-            facts = merged_facts.one_of({name: result.facts}, notes)
+            facts = merged_facts.one_of({name: result.facts}, notes, {})
             # Figures of a rebuild or a slow disk need a record of each transaction.
             return replace(result, facts=facts)
         # A run has one of the two at most: checks refuse a lost node beside a slow disk.
@@ -184,7 +184,7 @@ def _read_of_all(
     for noted in notes.values():
         shifts_s.append(float(noted["shifted_s"]))
     records = split_load.merged(tables, shifts_s)
-    facts_of_all = merged_facts.one_of(facts, notes)
+    facts_of_all = merged_facts.one_of(facts, notes, split_load.fact_rules)
     return split_load.result(workload, (records, facts_of_all), *window_s)
 
 

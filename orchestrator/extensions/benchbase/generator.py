@@ -76,7 +76,9 @@ class BenchBase(InClient):
 
     @property
     def abilities(self) -> LoadAbilities:
-        split_load = SplitLoad(self.records, merging.one_table, self.result)
+        split_load = SplitLoad(
+            self.records, merging.one_table, self.result, results.FACT_RULES
+        )
         return LoadAbilities(split_load=split_load)
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:

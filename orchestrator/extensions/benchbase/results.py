@@ -23,11 +23,20 @@ import pandas as pd
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
 from orchestrator.extensions.benchbase.config import TYPES
+from orchestrator.facts import FactRule, WeightedMean
 from orchestrator.keys import shipped_yaml
 from orchestrator.system import files
 
 ATTEMPTS = "attempts.tsv"
 HISTOGRAMS = "histograms.json"
+# How those of its own facts become one that several clients have.
+FACT_RULES: Mapping[str, FactRule | WeightedMean] = {
+    "outcomes_known": "all true",
+    "attempts_outside_window": "sum",
+    "attempts_unplaced": "sum",
+    "benchbase_measured_requests": "sum",
+    "new_orders_committed": "sum",
+}
 
 # How far the clocks of raw.csv and attempts.tsv may be apart. Both are cut to whole milliseconds:
 # attempts one by one, raw.csv by one offset, which can be computed from its last attempts.

@@ -257,7 +257,11 @@ def _woke_late(of_threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not count:
         return {}
     avg_s = total_us / count * 1e-6
-    return {"woke_late_avg_s": avg_s, "woke_late_most_s": most_us * 1e-6}
+    return {
+        "woke_late_transactions": count,
+        "woke_late_avg_s": avg_s,
+        "woke_late_most_s": most_us * 1e-6,
+    }
 
 
 def _total(console: str) -> int | None:

@@ -159,6 +159,7 @@ def test_a_transaction_of_two_clients_carries_what_it_carries_of_one() -> None:
     both = merged_facts.one_of(
         {"client-1": own, "client-2": own},
         dict.fromkeys(["client-1", "client-2"], note),
+        {},
     )
     assert (both.bytes_per_transaction, both.payload) == (1e6, "written")
     assert both.recorded_transactions == 10.0

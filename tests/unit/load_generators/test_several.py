@@ -13,7 +13,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.extensions.benchbase.generator import BenchBase
-from orchestrator.facts import GeneratorFacts
+from orchestrator.facts import GeneratorFacts, WeightedMean
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Phase, Workload
@@ -455,7 +455,7 @@ def test_facts_of_all_clients_are_sums_or_what_all_say() -> None:
         "a": {"began_s": 10.0, "shifted_s": 3.0},
         "b": {"began_s": 11.5, "shifted_s": 0.0},
     }
-    merged = merged_facts.one_of({"a": one, "b": two}, notes)
+    merged = merged_facts.one_of({"a": one, "b": two}, notes, {"histogram": "sum"})
     assert (merged.recorded_transactions, merged.unstarted) == (7.0, 3.0)
     assert (merged.warmup_s, merged.bytes_per_transaction) == (30.0, 100.0)
     assert (merged.warmup_steady, merged.ends_with_work) == (False, True)
@@ -466,6 +466,54 @@ def test_facts_of_all_clients_are_sums_or_what_all_say() -> None:
     assert merged.start_skew_s == 2.5
     assert merged.clients["a"]["began_s"] == 9.0
     assert merged.clients["b"]["recorded_transactions"] == 4.0
+
+
+def test_a_mean_of_several_clients_is_weighted_and_no_number_is_summed_unasked() -> (
+    None
+):
+    """A share or a mean that is summed over clients is wrong, and nobody sees it."""
+    one = GeneratorFacts(
+        woke_late_transactions=1.0,
+        woke_late_avg_s=0.2,
+        woke_late_most_s=0.3,
+        served_of_asked=1.0,
+        arrival_rate_per_s=30.0,
+        more={"busy_share": 0.9, "cores": 4},
+    )
+    two = GeneratorFacts(
+        woke_late_transactions=3.0,
+        woke_late_avg_s=0.4,
+        woke_late_most_s=0.5,
+        served_of_asked=0.5,
+        arrival_rate_per_s=10.0,
+        more={"busy_share": 0.8, "cores": 4},
+    )
+    note = {"began_s": 1.0, "shifted_s": 0.0}
+    merged = merged_facts.one_of({"a": one, "b": two}, {"a": note, "b": note}, {})
+    assert merged.woke_late_transactions == 4.0
+    assert merged.woke_late_avg_s == pytest.approx(0.35)
+    assert merged.woke_late_most_s == 0.5
+    assert merged.arrival_rate_per_s == 40.0
+    assert merged.served_of_asked == pytest.approx(0.875)
+    assert merged.more == {"busy_share": {"a": 0.9, "b": 0.8}, "cores": 4}
+
+
+def test_a_number_of_which_a_client_knows_no_bound_is_unknown_in_the_sum() -> None:
+    one = GeneratorFacts(more={"committed": [None, 5]})
+    two = GeneratorFacts(more={"committed": [1, 2]})
+    note = {"began_s": 1.0, "shifted_s": 0.0}
+    notes = {"a": note, "b": note}
+    rules: merged_facts.FactRules = {"committed": "sum"}
+    merged = merged_facts.one_of({"a": one, "b": two}, notes, rules)
+    assert merged.more == {"committed": [None, 7]}
+
+
+def test_each_fact_of_a_generator_has_its_rule_for_several_clients() -> None:
+    named = {field.name for field in fields(GeneratorFacts)} - {"more"}
+    assert set(merged_facts.RULES) == named, "say there how clients' values become one"
+    for rule in merged_facts.RULES.values():
+        if isinstance(rule, WeightedMean):
+            assert merged_facts.RULES[rule.weight] == "sum"
 
 
 # ------------------------------------------------------------------ one client on another machine
