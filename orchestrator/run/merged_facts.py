@@ -105,7 +105,7 @@ def _by_client(recorded: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
 
 
 def _weighted_mean(values: list[Any], weights: list[Any]) -> float | None:
-    """None if a client lacks the value or its weight."""
+    """The mean of all clients; None if one lacks the value or its weight."""
     if None in values or None in weights or not sum(weights):
         return None
     total = 0.0

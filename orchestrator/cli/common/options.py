@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import typer
 from typer import Argument, Option
@@ -278,3 +278,11 @@ class Request(Compared):
 
     profiles: Sequence[str] = ()
     workloads: Sequence[str] = ()
+
+    @classmethod
+    def asked(
+        cls, options: Options, profiles: Sequence[str], workloads: Sequence[str]
+    ) -> Self:
+        """The campaign of these tiers and workloads. It has the fields of all `options` by
+        inheritance, so each is taken over; what only `compare` asks is left at its default."""
+        return cls(profiles=profiles, workloads=workloads, **vars(options))

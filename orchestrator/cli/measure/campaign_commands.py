@@ -37,9 +37,7 @@ def run(
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     names = [name for name in (profile_name, workload_name) if name]
     pair = asked.profile_and_workload(names, all_names(profiles), all_names(workloads))
-    request = Request(
-        profiles=[pair.profile], workloads=[pair.workload], **vars(options)
-    )
+    request = Request.asked(options, [pair.profile], [pair.workload])
     # One tier alone decides nothing, so an open answer is no failure here.
     _carry_out(app, replace(request, accept_inconclusive=True))
 
@@ -53,9 +51,7 @@ def compare(
     workloads: asked.WorkloadsOption = None,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = Request(
-        profiles=all_names(profiles), workloads=all_names(workloads), **vars(options)
-    )
+    request = Request.asked(options, all_names(profiles), all_names(workloads))
     _carry_out(app, request)
 
 
@@ -81,9 +77,7 @@ def rehearse(
         question=question,
         results=results,
     )
-    tiers = all_names(profiles)
-    loads = all_names(workloads)
-    request = Request(profiles=tiers, workloads=loads, **vars(sizes))
+    request = Request.asked(sizes, all_names(profiles), all_names(workloads))
     # Made-up figures decide nothing, so a rehearsal ends with 0 whatever they say.
     app.show(app.rehearse(request))
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from orchestrator.errors import KeyPlace, Mistake, UnavailableError
 from orchestrator.facts import TlsMode
@@ -27,10 +27,6 @@ POSTGRESQL = "postgresql"
 FLAVOURS = (YUGABYTEDB, POSTGRESQL)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # PostgreSQL cuts names at 63 bytes
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
-_PAGES = ("masters", "tservers", "ysql", "node_exporters")
-_DEVICES = ("devices", "wal_devices")
-_LISTS = (*_PAGES, *_DEVICES)
-_TLS_FILES = ("tls_root", "tls_certificate", "tls_key")
 _VERIFIED = ("verify-full", "verify-ca")
 _PLACE = KeyPlace("", ("cluster", "existing"))
 
@@ -75,8 +71,33 @@ class Existing:
         """Its hosts and ports, for messages."""
         return ", ".join(str(server) for server in self.servers)
 
+    @property
+    def pages(self) -> Mapping[str, tuple[str, ...]]:
+        """Key → the addresses of its servers' pages."""
+        return {
+            "masters": self.masters,
+            "tservers": self.tservers,
+            "ysql": self.ysql,
+            "node_exporters": self.node_exporters,
+        }
+
+    @property
+    def disks(self) -> Mapping[str, tuple[str, ...]]:
+        """Key → the names of its hosts' devices."""
+        return {"devices": self.devices, "wal_devices": self.wal_devices}
+
+    @property
+    def tls_files(self) -> Mapping[str, str | None]:
+        """Key → the file of a certificate or a private key."""
+        return {
+            "tls_root": self.tls_root,
+            "tls_certificate": self.tls_certificate,
+            "tls_key": self.tls_key,
+        }
+
 
 _KEYS = tuple(field.name for field in fields(Existing))
+_DEFAULTS = Existing()
 
 
 def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
@@ -89,24 +110,52 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
 
 def read_keys(existing: Mapping[str, str]) -> tuple[Existing, tuple[Mistake, ...]]:
     """What the keys of `existing` declare, and all mistakes in them."""
-    values: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     mistakes: list[Mistake] = []
     for name, text in existing.items():
         if name not in _KEYS:
             mistakes.append(_unknown_key(name))
         elif name == "port" and not (text.isdigit() and 0 < int(text) < 65536):
             mistakes.append(_mistake(name, f"{text!r} is not a port"))
-        elif name == "port":
-            values[name] = int(text)
-        elif name == "hosts":
-            values[name] = read_hosts(text)
-        elif name in _LISTS:
-            values[name] = _words(text)
         else:
-            values[name] = text
-    mistakes += _taken_from_hosts(values)
-    declared = Existing(**values)
+            texts[name] = text
+    hosts = NOWHERE
+    if "hosts" in texts:
+        hosts = read_hosts(texts["hosts"])
+    mistakes += _contradictions(hosts, texts)
+    # The profile's own keys come last, so that what it says is kept.
+    declared = _declared(hosts, {**_texts_of_uris(hosts), **texts})
     return declared, (*mistakes, *_mistakes(declared))
+
+
+def _declared(hosts: Hosts, texts: Mapping[str, str]) -> Existing:
+    """The declaration by its keys' texts, where each key is known and its number is one."""
+    return Existing(
+        hosts=hosts,
+        port=int(texts.get("port", _DEFAULTS.port)),
+        user=texts.get("user", _DEFAULTS.user),
+        password_env=texts.get("password_env"),
+        password_file=texts.get("password_file"),
+        tls=texts.get("tls", _DEFAULTS.tls),
+        tls_root=texts.get("tls_root"),
+        tls_certificate=texts.get("tls_certificate"),
+        tls_key=texts.get("tls_key"),
+        flavour=texts.get("flavour"),
+        maintenance_database=texts.get(
+            "maintenance_database", _DEFAULTS.maintenance_database
+        ),
+        database=texts.get("database", _DEFAULTS.database),
+        masters=_words(texts.get("masters", "")),
+        tservers=_words(texts.get("tservers", "")),
+        ysql=_words(texts.get("ysql", "")),
+        node_exporters=_words(texts.get("node_exporters", "")),
+        devices=_words(texts.get("devices", "")),
+        wal_devices=_words(texts.get("wal_devices", "")),
+        data_path=texts.get("data_path"),
+        may_drop=texts.get("may_drop"),
+        save=texts.get("save"),
+        restore=texts.get("restore"),
+    )
 
 
 def _unknown_key(name: str) -> Mistake:
@@ -127,28 +176,38 @@ def _unknown_key(name: str) -> Mistake:
     return replace(_mistake(name, text), kind="unknown name")
 
 
-def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
-    """Adds to `values` what a URI among the hosts says; yields contradictions."""
-    hosts: Hosts = values.get("hosts", NOWHERE)
+def _texts_of_uris(hosts: Hosts) -> dict[str, str]:
+    """Key of `existing` → what a URI among the hosts says."""
+    texts: dict[str, str] = {}
     for option, value in hosts.options.items():
-        if option == "password":
-            yield from _second_passwords(values)
-            continue
         key = shipped(__package__, "uri.yaml").get(option)
+        if key == "tls" and value == "disable":  # libpq's word for our `off`
+            texts[key] = "off"
+        elif key is not None:
+            texts[key] = value
+    return texts
+
+
+def _contradictions(hosts: Hosts, texts: Mapping[str, str]) -> Iterator[Mistake]:
+    """What a URI among the hosts says and may not, or says otherwise than the profile's keys."""
+    keys = shipped(__package__, "uri.yaml")
+    of_uris = _texts_of_uris(hosts)
+    for option in hosts.options:
+        if option == "password":
+            yield from _second_passwords(texts)
+            continue
+        key = keys.get(option)
         if key is None:
             yield _mistake(
                 "hosts", f"`{option}` in a URI has no effect here: leave it out"
             )
-            continue
-        if (key, value) == ("tls", "disable"):  # libpq's word, and ours
-            value = "off"
-        if values.setdefault(key, value) != value:
-            yield _mistake(key, f"`hosts` says {value}: keep one of them")
+        elif texts.get(key, of_uris[key]) != of_uris[key]:
+            yield _mistake(key, f"`hosts` says {of_uris[key]}: keep one of them")
 
 
-def _second_passwords(values: Mapping[str, Any]) -> Iterator[Mistake]:
+def _second_passwords(texts: Mapping[str, str]) -> Iterator[Mistake]:
     for other in ("password_env", "password_file"):
-        if other in values:
+        if other in texts:
             yield _mistake(other, "`hosts` has a password too: keep one of them")
 
 
@@ -180,8 +239,7 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
 def _mistakes_of_devices(declared: Existing) -> Iterator[Mistake]:
     hosts = len(declared.servers)
     mistakes: list[Mistake] = []
-    for key in _DEVICES:
-        names: tuple[str, ...] = getattr(declared, key)
+    for key, names in declared.disks.items():
         if names and len(names) not in (1, hosts):
             mistakes.append(_mistake(key, "write one for all hosts, or one for each"))
     yield from mistakes
@@ -199,8 +257,13 @@ def _mistakes_of_devices(declared: Existing) -> Iterator[Mistake]:
 
 
 def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:
-    for key in ("database", "maintenance_database", "user"):
-        if not _NAME.fullmatch(getattr(declared, key)):
+    names = {
+        "database": declared.database,
+        "maintenance_database": declared.maintenance_database,
+        "user": declared.user,
+    }
+    for key, name in names.items():
+        if not _NAME.fullmatch(name):
             yield _mistake(
                 key, "write lower-case letters, digits and underscores, no digit first"
             )
@@ -220,8 +283,7 @@ def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:
 
 def _mistakes_of_pages(declared: Existing) -> Iterator[Mistake]:
     hosts = len(declared.servers)
-    for key in _PAGES:
-        urls: tuple[str, ...] = getattr(declared, key)
+    for key, urls in declared.pages.items():
         wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
         if wrong:
             yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
@@ -233,7 +295,7 @@ def _mistakes_of_pages(declared: Existing) -> Iterator[Mistake]:
 
 
 def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
-    files = [key for key in _TLS_FILES if getattr(declared, key)]
+    files = [key for key, file in declared.tls_files.items() if file]
     if declared.tls not in get_args(TlsMode):
         yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
     # libpq would look for a file of its own, which a client in a container does not have.
@@ -256,8 +318,7 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
 
 def unreadable(declared: Existing) -> Iterator[Mistake]:
     """Files that are declared and cannot be read on this machine."""
-    for key in _TLS_FILES:
-        file = getattr(declared, key)
+    for key, file in declared.tls_files.items():
         if file and not os.access(Path(file).expanduser(), os.R_OK):
             yield _mistake(key, f"the file {file} cannot be read")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,17 @@ def plan_of(*profiles: Profile) -> Plan:
 
 
 # ------------------------------------------------------------------ the documented examples
+
+
+def test_a_key_of_a_declaration_is_read_into_its_field_and_no_other() -> None:
+    plain, _ = declaration.read_keys({})
+    keys = [field.name for field in fields(plain)]
+    for key in keys:
+        declared, _ = declaration.read_keys({key: "7"})
+        changed = [
+            name for name in keys if getattr(declared, name) != getattr(plain, name)
+        ]
+        assert changed == [key]
 
 
 def test_there_is_an_example_for_each_database() -> None:
