@@ -19,13 +19,14 @@ from typing import Any, Self
 from orchestrator.errors import RunError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.parts import (
+    Disks,
     LoadGenerator,
     NodesData,
     Parts,
 )
 from orchestrator.planning import data_sizes, paces
 from orchestrator.powers import World
-from orchestrator.run import observed
+from orchestrator.run import ended_disks, observed
 from orchestrator.run.kept_data import (
     DATASET,
     DataSet,
@@ -209,6 +210,7 @@ def _on_nodes(
     scope = f"{world.scope}-load"
     with (
         data.kept.loading(data.profile.tier, nodes_data, world) as volumes,
+        ended_disks.ends_told(Disks(volumes, {}).servers, world),
         # An unfinished load goes on at its addresses: some databases start on no others.
         world.platform.network(scope, spec.nodes, before.addresses) as network,
         before.going_on(network.addresses),

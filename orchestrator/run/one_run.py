@@ -16,7 +16,7 @@ from orchestrator.model import Cluster, Node
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import paces
 from orchestrator.powers import NETWORK_OF
-from orchestrator.run import datasets, recording, several_clients
+from orchestrator.run import datasets, ended_disks, recording, several_clients
 from orchestrator.run.gate_refusals import require_passed
 from orchestrator.run.kept_data import disk_sizes
 from orchestrator.run.live_events import NodesWatched
@@ -43,6 +43,7 @@ def carry_out(here: RunContext) -> None:
         require_passed(draft.gate)
     with (
         _started(here, snapshots) as started,
+        ended_disks.ends_told(started.disks.servers, world),
         _clients(here, started.cluster) as clients,
         # Entered last and left first, so that nothing is sampled that is gone.
         _sampled(here, started.disks, started.cluster, clients),
@@ -122,9 +123,11 @@ def _start(
         disks = taken_down.enter_context(attached)
     # Logs are kept before the database starts. If its disk fails then, the server's log says why.
     taken_down.enter_context(recording.logs_kept(disks.servers, here))
-    # Starting is not measured, and takes longer on a slow disk.
-    lift_limits(here, disks)
-    cluster = taken_down.enter_context(_cluster(here, disks, copies))
+    # A start that failed is told here: `_started` would blame the copied data for it.
+    with ended_disks.ends_told(disks.servers, here.world):
+        # Starting is not measured, and takes longer on a slow disk.
+        lift_limits(here, disks)
+        cluster = taken_down.enter_context(_cluster(here, disks, copies))
     return _StartedRun(disks, cluster, is_loaded=copies is not None)
 
 

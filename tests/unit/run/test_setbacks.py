@@ -21,8 +21,9 @@ from orchestrator.errors import (
     UsageError,
     VoidError,
 )
-from orchestrator.model import Node, Record
+from orchestrator.model import Node, Record, Volume
 from orchestrator.parts import Disks
+from orchestrator.powers import ContainerState
 from orchestrator.system import campaign_writing
 from orchestrator.tier import Tier
 from tests.fake_parts import DOWN, FakeGenerator, FakeTier
@@ -72,14 +73,21 @@ def test_an_error_that_is_not_ours_fails_the_run(
     )
 
 
+SERVER = Node("disk-node-1", "disk", container="c-disk-node-1")
+
+
 class ServedTier(FakeTier):
     """Its disk has a server."""
 
     @contextmanager
     def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:
         with super().attached(tier, *rest) as disks:
-            server = Node("disk-node-1", "disk", container="c-disk-node-1")
-            yield replace(disks, volumes=(replace(disks.volumes[0], server=server),))
+            yield replace(disks, volumes=(replace(disks.volumes[0], server=SERVER),))
+
+    @contextmanager
+    def loading(self, *arguments: Any) -> Iterator[tuple[Volume, ...]]:
+        with super().loading(*arguments) as volumes:
+            yield (replace(volumes[0], server=SERVER),)
 
 
 def test_a_full_disk_of_the_host_is_the_cause_that_is_named_and_secrets_are_in_no_file(
@@ -105,6 +113,53 @@ def test_a_full_disk_of_the_host_is_the_cause_that_is_named_and_secrets_are_in_n
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any(file.name == "failure.txt" for file in files)
     assert [file for file in files if b"nted" in file.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "times"),
+    [("database up", 1), ("database up", 2), ("warm", 1)],
+    ids=["loading", "starting", "prepared"],
+)
+def test_a_disk_that_ended_is_told_before_the_node_that_died_of_it(
+    make: Make, word: str, times: int
+) -> None:
+    """A node whose disk is gone says `Input/output error`, and ends with exit 1."""
+    death = NodeError("node-1 died: exited (exit 1)", advice="look", evidence="a line")
+    log = Failing(word, death, (times,))
+    campaign = make(log)
+    tiers = {"emulated": ServedTier(log, restores=True)}
+    campaign.parts = replace(campaign.parts, tiers=tiers)
+    platform: Any = campaign.world.platform
+    platform.states["c-disk-node-1"] = ContainerState(
+        "exited (exit 137)", exit_code=137
+    )
+    failed = campaign.execute(repetitions=1)[0]
+    assert failed.failure == (
+        "the disk of node-1 ended, exited (exit 137); node-1 died: exited (exit 1)"
+    )
+    # Nodes start from the copied data: it was not these that were bad.
+    assert "not restored" not in kinds(failed)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        ContainerState("running", is_running=True),
+        ContainerState("on a machine that does not answer", is_lost=True),
+        ContainerState("cut off from its network"),
+    ],
+    ids=lambda state: state.words,
+)
+def test_no_disk_is_blamed_that_is_not_seen_to_have_ended(
+    make: Make, state: ContainerState
+) -> None:
+    log = Failing("warm", NodeError("node-1 died"), (1,))
+    campaign = make(log)
+    tiers = {"emulated": ServedTier(log, restores=True)}
+    campaign.parts = replace(campaign.parts, tiers=tiers)
+    platform: Any = campaign.world.platform
+    platform.states["c-disk-node-1"] = state
+    assert campaign.execute(repetitions=1)[0].failure == "node-1 died"
 
 
 @pytest.mark.parametrize(
