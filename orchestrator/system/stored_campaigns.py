@@ -31,11 +31,31 @@ _SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
+class _KeptCell:
+    """How many finished runs one metric of a cell is of."""
+
+    profile: str
+    workload: str
+    n: int
+
+
+@dataclass(frozen=True)
 class KeptConclusions:
     """What a list of campaigns needs of verdict.json; nothing if the campaign was not judged."""
 
     decisions: tuple[Decision, ...] = ()
     answer: Answer | None = None
+    cells: tuple[_KeptCell, ...] = ()
+
+    @property
+    def judged_runs(self) -> int:
+        """How many finished runs the figures are of."""
+        runs: dict[tuple[str, str], int] = {}
+        for cell in self.cells:
+            place = (cell.profile, cell.workload)
+            # A run may lack one of the metrics.
+            runs[place] = max(runs.get(place, 0), cell.n)
+        return sum(runs.values())
 
 
 def kept_conclusions(campaign: Path) -> KeptConclusions:
@@ -72,9 +92,10 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
             made_s = stamp_s
         names = [name for name, saved in baselines.items() if saved == folder.name]
         kept = kept_conclusions(folder)
-        return campaign_list.entry(
+        listed = campaign_list.entry(
             campaign, folder.name, made_s, kept.decisions, names, kept.answer
         )
+        return campaign_list.with_lost_runs(listed, kept.judged_runs)
     except TierbenchError as error:
         return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
     except Exception as error:  # whatever is in a folder: the others are still listed

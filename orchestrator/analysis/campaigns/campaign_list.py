@@ -4,7 +4,7 @@ Each has a kind, a question and an answer, whether it is a campaign, an observat
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.analysis import conclusions, results
@@ -12,7 +12,7 @@ from orchestrator.analysis.answers.record import Answer
 from orchestrator.design import disk_matrix
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Plan, Profile, Workload
-from orchestrator.texts.prose import listed
+from orchestrator.texts import prose
 
 EntryKind = Literal[
     "comparison",
@@ -52,7 +52,8 @@ class Entry:
     # (`analyze --slo`); empty if not judged yet.
     decisions: Mapping[str, str] | None = None
     baselines: tuple[str, ...] = ()  # names under which it was saved
-    left_out: tuple[str, ...] = ()  # its files that were cut
+    # Its files that were cut, and how many runs of its verdict are gone.
+    left_out: tuple[str, ...] = ()
 
     def is_of(
         self,
@@ -117,6 +118,17 @@ def entry(
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )
+
+
+def with_lost_runs(listed: Entry, judged_runs: int) -> Entry:
+    """Says so if the kept verdict is of more finished runs than have a record now."""
+    if judged_runs <= listed.done:
+        return listed
+    lost = (
+        f"its verdict is of {prose.counted(judged_runs, 'finished run')}, "
+        f"and now there are {listed.done}"
+    )
+    return replace(listed, left_out=(*listed.left_out, lost))
 
 
 def _decided(
@@ -190,7 +202,7 @@ def _named(several: Sequence[Profile | Workload]) -> str:
     names: list[str] = []
     for profile_or_workload in several:
         names.append(profile_or_workload.name)
-    return listed(names)
+    return prose.listed(names)
 
 
 def _with_its_slo(plan: Plan) -> str:
@@ -201,7 +213,7 @@ def _with_its_slo(plan: Plan) -> str:
             clauses[format_objective(objective)] = None
     if not clauses:
         return ""
-    return f", with {listed(list(clauses))}"
+    return f", with {prose.listed(list(clauses))}"
 
 
 def _answer(

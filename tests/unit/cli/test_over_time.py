@@ -144,6 +144,25 @@ def test_the_list_and_its_filters(
     assert (told[1]["done"], told[1]["planned"]) == (3, 3)
 
 
+def test_a_verdict_whose_records_are_gone_is_told_as_that(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = stored(dated_campaign(0), tmp_path)
+    assert tierbench("analyze", campaign.name) == EXIT_DONE
+    capsys.readouterr()
+    assert tierbench("history", "--output=json") == EXIT_DONE
+    (whole,) = json.loads(capsys.readouterr().out)
+    assert whole["left_out"] == [] and whole["answer"]
+    for record in campaign.glob("runs/*/record.json"):
+        record.unlink()
+    assert tierbench("history", "--output=json") == EXIT_DONE
+    (gone,) = json.loads(capsys.readouterr().out)
+    assert gone["answer"] == whole["answer"]
+    count = whole["done"]
+    told = f"its verdict is of {count} finished runs, and now there are 0"
+    assert gone["left_out"] == [told]
+
+
 def test_a_list_without_entries_says_so(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
