@@ -125,7 +125,10 @@ def text_of(file: Path, root: Path) -> str:
         raise refused([Mistake(where(file, root), what)]) from error
     except OSError as error:
         what = f"this file cannot be read: {error.strerror or error}"
-        raise refused([Mistake(where(file, root), what)]) from error
+        hint = ""
+        if isinstance(error, FileNotFoundError):
+            hint = _meant_instead(file, root)
+        raise refused([Mistake(where(file, root), what, hint=hint)]) from error
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -138,6 +141,18 @@ def text_of(file: Path, root: Path) -> str:
             what = "this file is UTF-16"
         place = f"{where(file, root)}:{line}"
         raise refused([Mistake(place, f"{what}; save it as UTF-8")]) from error
+
+
+def _meant_instead(file: Path, root: Path) -> str:
+    """What to do about a file that is not there."""
+    for folder in ("profiles", "workloads"):
+        shipped = root / folder / file.name
+        if shipped.is_file():
+            return f"did you mean {shipped}?"
+    near = refusals.near_names(file.stem, names(file.parent))
+    if near:
+        return f"did you mean {file.with_stem(near[0])}?"
+    return "check its path; `tierbench list` shows names"
 
 
 def where(file: Path, root: Path) -> str:

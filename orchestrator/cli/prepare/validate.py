@@ -63,6 +63,8 @@ def validate(app: App, files: list[Path]) -> None:
         for mistake in mistakes:
             exit_code = EXIT_USAGE
             lines.append(escape(f"{mistake.where or file}: {mistake.what}"))
+            if mistake.hint:
+                lines.append(escape(f"  → {mistake.hint}"))
         if not mistakes:
             lines.append(escape(f"{file}: a {kind} without mistakes"))
     app.out.show(answers, *lines)

@@ -185,6 +185,24 @@ def test_what_the_reader_refuses_is_refused_in_its_words(
     assert mistake in said
 
 
+@pytest.mark.parametrize(
+    ("name", "next_step"),
+    [
+        ("ultra.yaml", f"did you mean {ROOT / 'profiles/ultra.yaml'}?"),
+        ("tiny-lode.yaml", "/tiny-load.yaml?"),
+        ("nothing.yaml", "check its path; `tierbench list` shows names"),
+    ],
+)
+def test_a_file_that_is_not_there_has_a_next_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, next_step: str
+) -> None:
+    (tmp_path / "tiny-load.yaml").touch()
+    app = an_app(tmp_path)
+    assert tierbench(app, "validate", str(tmp_path / name)) == EXIT_USAGE
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].endswith(next_step) and lines[-1].startswith("  → ")
+
+
 def test_a_file_that_is_not_there_hides_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
