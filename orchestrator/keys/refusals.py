@@ -26,10 +26,15 @@ def _advice(mistakes: Sequence[Mistake]) -> str:
     if len(mistakes) > 1:
         parts = ["correct them"]
     # Names are looked up; all else is corrected by its own words.
-    if any(mistake.kind == "unknown name" for mistake in mistakes):
+    if any(_is_listed(mistake) for mistake in mistakes):
         parts.append("`tierbench list` and `tierbench tiers list` show names")
     hints = dict.fromkeys(mistake.hint for mistake in mistakes if mistake.hint)
     return "; ".join([*parts, *hints])
+
+
+def _is_listed(mistake: Mistake) -> bool:
+    """Whether the lists of names have what was meant. No list has what needs a hint of its own."""
+    return mistake.kind == "unknown name" and not mistake.hint
 
 
 @contextmanager
@@ -74,6 +79,12 @@ def unknown_name(
 ) -> Mistake:
     """The mistake of an unknown name, with the words of `unknown`."""
     return Mistake.at(where, unknown(kind, name, names, where_listed), "unknown name")
+
+
+def unknown_scale(where: KeyPlace | str, scale: str, scales: Iterable[str]) -> Mistake:
+    """The mistake of a scale that a file does not have."""
+    mistake = unknown_name(where, "scale", scale, scales)
+    return replace(mistake, hint="give `--scale` one of the known names")
 
 
 def near_names(name: str, options: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.errors import KeyPlace, Mistake
-from orchestrator.keys.refusals import raise_all, refused, unknown_name
+from orchestrator.keys.refusals import raise_all, refused, unknown_scale
 from orchestrator.keys.schema import (
     ClusterYaml,
 )
@@ -26,7 +26,7 @@ def check_cluster(
     raise_all(missing)
     if cluster.node and scale not in cluster.node:
         sizes = place.below("node")
-        raise refused([unknown_name(sizes, "scale", scale, cluster.node)])
+        raise refused([unknown_scale(sizes, scale, cluster.node)])
     if cluster.vm is not None:
         catalog.vm(cluster.vm, place.below("vm"))
 

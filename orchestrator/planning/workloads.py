@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from orchestrator.design import slo
 from orchestrator.errors import KeyPlace
 from orchestrator.keys import schema
-from orchestrator.keys.refusals import refused, unknown_name
+from orchestrator.keys.refusals import refused, unknown_scale
 from orchestrator.keys.strict_records import validate
 from orchestrator.keys.yaml_text import parse
 from orchestrator.model import Dataset, Workload
@@ -30,7 +30,7 @@ def read_workload(
     read = validate(schema.WorkloadYaml, KeyPlace(where), changed)
     if scale not in read.scales:
         place = KeyPlace(where, ("scales",))
-        raise refused([unknown_name(place, "scale", scale, read.scales)])
+        raise refused([unknown_scale(place, scale, read.scales)])
     size = read.scales[scale]
     values = {**read.model_dump(exclude={"scales", "slo"}), **dict(size)}
     values["dataset"] = Dataset(read.dataset, dict(size.dataset))

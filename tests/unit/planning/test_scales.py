@@ -191,6 +191,13 @@ def test_an_unknown_scale_names_all_there_are() -> None:
     )
 
 
+def test_an_unknown_scale_is_not_looked_up_in_lists_that_have_none() -> None:
+    with pytest.raises(UsageError) as raised:
+        plan("ultra", ["tpcc"], "smok")
+    advice = "correct it; give `--scale` one of the known names"
+    assert raised.value.advice == advice
+
+
 def test_a_name_that_many_files_lack_is_said_once_and_briefly() -> None:
     with pytest.raises(UsageError, match="one mistake found") as raised:
         project_files.read(ROOT, ["premium", "ultra"], ["tpcc", "insert"], "medium")
