@@ -301,3 +301,38 @@ def test_a_second_with_most_of_the_cores_in_use_is_at_the_limit(
     account = disk_accounts.of_node(rates, node.name)
     limits = second_by_second.at_limits(record, rates, node, disk, account)
     assert [limits.get(float(second)) for second in range(1, 11)] == [limit] * 10
+
+
+@pytest.mark.parametrize(
+    ("figures", "shares"),
+    [
+        (
+            {"shared_bandwidth_of_cap_pct": 98.0},
+            "97 % and 98 % of what all disks share",
+        ),
+        (
+            {"machine_bandwidth_of_cap_pct": 99.0},
+            "97 % and 99 % of what its machine lets through",
+        ),
+        ({"bandwidth_of_cap_pct": 96.0}, "97 % and 96 %"),
+    ],
+)
+def test_of_two_full_caps_each_is_told_by_the_share_of_its_own(
+    figures: dict[str, float], shares: str
+) -> None:
+    """`both at their caps (97 % and 40 %)` had the disk's own share where another cap was full."""
+    values = of_figures(
+        {
+            "disk_iops": 900.0,
+            "disk_await_s": 0.02,
+            "idle_disk_latency_s": 0.002,
+            "iops_of_cap_pct": 97.0,
+            "time_at_iops_cap_pct": 90.0,
+            "bandwidth_of_cap_pct": 40.0,
+            "held_back_pct": 80.0,
+            "cpu_pct": 20.0,
+            **figures,
+        }
+    )
+    cause = node_cause.judge(values, replace(DATA, machine=MACHINE), "node-1")
+    assert f"both at their caps on node-1 ({shares})" in cause.text

@@ -319,8 +319,8 @@ def both_caps(caps: Sequence[Cause], values: Evidence, node: str) -> Cause:
     raise_both = "They are limits of unlike owners. Only raising both would help."
     if first.name in _OF_A_DISK and other.name in _OF_A_DISK:
         raise_both = "The disk is the limit. Only a tier that raises both would help."
-    iops = _reached_share("iops", values)
-    bandwidth = _reached_share("bandwidth", values)
+    iops = _reached_share(first, "iops", values)
+    bandwidth = _reached_share(other, "bandwidth", values)
     text = (
         f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}). "
         f"{raise_both}"
@@ -337,9 +337,17 @@ def _with_other_cap(cap: Cause) -> Cause:
     return replace(cap, text=f"{cap.text} {other}")
 
 
-def _reached_share(cap: CapName, values: Evidence) -> str:
-    """How much of a cap is used; below it, what is reported of the time at a limit."""
-    used = percent(values.caps.of_cap_pct(cap))
+def _reached_share(cause: Cause, cap: CapName, values: Evidence) -> str:
+    """How much of a cap is used: of that which is full. Below all, what is reported of the time at
+    a limit."""
+    own_pct = values.caps.of_cap_pct(cap)
+    used = percent(own_pct)
+    is_at_own = (own_pct or 0.0) >= CAP_PCT
+    if cause.name == "shared_cap" and not is_at_own:
+        return f"{percent(values.shared.of_cap_pct(cap))} of what all disks share"
+    of_machine_pct = values.caps.of_machine_pct(cap) or 0.0
+    if cause.name == "vm_cap" and not is_at_own and of_machine_pct >= CAP_PCT:
+        return f"{percent(of_machine_pct)} of what its machine lets through"
     if not cap_binding.is_held_back_as_reported(cap, values):
         return used
     return (
