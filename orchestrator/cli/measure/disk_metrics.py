@@ -23,6 +23,7 @@ from orchestrator.errors import UsageError
 from orchestrator.histories import files as history_files
 from orchestrator.histories import limit_samples
 from orchestrator.histories.files.texts import Remark
+from orchestrator.kernel import device_names
 from orchestrator.model import Node, Record
 from orchestrator.system import disk_metric_files, store
 from orchestrator.texts import prose
@@ -246,7 +247,7 @@ def _why_apart(tier: Tier, machines: tuple[str, str], devices: tuple[str, str]) 
         return "are on two machines"
     if tier.disk.is_rented_for_each_run:
         return "have a volume of their own each"
-    if all(devices) and devices[0] != devices[1]:
+    if all(devices) and not device_names.may_be_one_disk(*devices):
         return f"are on {devices[0]} and {devices[1]}"
     return ""
 

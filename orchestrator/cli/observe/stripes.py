@@ -1,16 +1,12 @@
 """The sum of a node's disks. It counts no I/O twice: of a partition, or of a volume on them."""
 
-import re
 from collections.abc import Sequence
 
 from orchestrator.analysis.observed import node_sums
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.errors import UsageError
+from orchestrator.kernel import device_names
 from orchestrator.texts.prose import listed
-
-# Linux calls partitions so: sda1, vda1, xvda1; nvme0n1p1, mmcblk0p1, md127p1.
-_PARTITION = re.compile(r"((?:s|v|xv)d[a-z]+|(?:nvme\d+n|mmcblk|md)\d+(?=p))p?\d+")
-_VOLUME = re.compile(r"(?:dm-|md)\d+")
 
 
 def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
@@ -29,15 +25,15 @@ def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
 
 def _refuse_partitions(node: str, names: Sequence[str]) -> None:
     for name in names:
-        match = _PARTITION.fullmatch(name)
+        disk = device_names.whole(name)
         # Linux counts an I/O of a partition for its disk too.
-        if match and match[1] in names:
-            raise _twice(f"{name} of {node} is part of {match[1]}")
+        if disk != name and disk in names:
+            raise _twice(f"{name} of {node} is part of {disk}")
 
 
 def _refuse_volumes(node: str, names: Sequence[str]) -> None:
     # The counters do not say what a volume is made of: it may be disks beside it.
-    volumes = [name for name in names if _VOLUME.fullmatch(name)]
+    volumes = [name for name in names if device_names.is_volume(name)]
     disks = [name for name in names if name not in volumes]
     if volumes and disks:
         raise _twice(f"{listed(volumes)} of {node} may be made of {listed(disks)}")

@@ -641,7 +641,14 @@ def test_one_volume_is_not_that_of_two_pods_on_one_machine(
 
 @pytest.mark.parametrize(
     ("devices", "is_refused"),
-    [(("sdc", "sdd"), True), (("sdc", "sdc"), False), (("sdc", None), False)],
+    [
+        (("sdc", "sdd"), True),
+        (("sdc", "sdc"), False),
+        (("sdc", None), False),
+        # Two partitions of a disk, and two volumes that may lie on one.
+        (("nvme1n1p1", "nvme1n1p2"), False),
+        (("dm-0", "dm-1"), False),
+    ],
 )
 def test_one_disk_is_not_that_of_nodes_whose_devices_are_unlike(
     devices: tuple[str, str | None],
