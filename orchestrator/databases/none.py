@@ -11,7 +11,7 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
-from orchestrator.tiers.common.gate import fio_containers
+from orchestrator.tiers.common.any_disk import fio_containers
 
 
 class NoDatabase(parts.Database):

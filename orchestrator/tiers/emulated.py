@@ -29,11 +29,11 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
 from orchestrator.tier import DiskKind, Gate, GateCheck, Tier
 from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tiers.common.any_disk import log_disks
 from orchestrator.tiers.common.emulated import (
     disk_files,
     disk_server,
     limit_changes,
-    log_disks,
     running_disks,
     server_limits,
     window_disks,

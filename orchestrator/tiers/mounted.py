@@ -15,6 +15,7 @@ from orchestrator.kernel.mounts import RealDisk
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Limits, Tier
+from orchestrator.tiers.common.any_disk import removal
 from orchestrator.tiers.common.gate import (
     drain,
     expected,
@@ -26,7 +27,6 @@ from orchestrator.tiers.common.real import (
     cloud_metadata,
     node_places,
     real_disk,
-    removal,
     restoring,
 )
 from orchestrator.tiers.common.real import snapshots as kept_copies

@@ -16,7 +16,8 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.parts import NodesData
 from orchestrator.powers import World
 from orchestrator.system import store
-from orchestrator.tiers.common.real import node_places, removal, restoring, snapshots
+from orchestrator.tiers.common.any_disk import removal
+from orchestrator.tiers.common.real import node_places, restoring, snapshots
 from tests.file_systems import file_system
 from tests.integration.conftest import HERE, tierbench
 

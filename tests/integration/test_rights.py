@@ -18,8 +18,8 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Completed, World
 from orchestrator.system.clock import SystemClock
+from orchestrator.tiers.common.any_disk import removal
 from orchestrator.tiers.common.emulated import disk_server
-from orchestrator.tiers.common.real import removal
 from tests import ROOT
 from tests.fakes import QuietProgress
 

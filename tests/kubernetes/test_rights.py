@@ -16,7 +16,7 @@ from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system.clock import SystemClock, wait_until
-from orchestrator.tiers.common.real import removal
+from orchestrator.tiers.common.any_disk import removal
 from tests import ROOT
 from tests.cluster.cluster import Cluster
 from tests.kubernetes.conftest import MANIFESTS

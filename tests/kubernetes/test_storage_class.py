@@ -19,7 +19,7 @@ from orchestrator.parts import NodesData
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import ClassWanted, Tier
-from orchestrator.tiers.common.gate import fio_containers
+from orchestrator.tiers.common.any_disk import fio_containers
 from tests.cluster import provisioner
 from tests.kubernetes.rented import COPIES, MECHANISM, NODES, SIZE, TIER, WANTED, world
 from tests.tiers import changed

@@ -31,9 +31,9 @@ from orchestrator.powers import (
     Network,
 )
 from orchestrator.run import links
+from orchestrator.tiers.common.any_disk import fio_containers, removal
 from orchestrator.tiers.common.emulated import disk_files, disk_server
-from orchestrator.tiers.common.gate import fio_containers
-from orchestrator.tiers.common.real import cloud_metadata, removal
+from orchestrator.tiers.common.real import cloud_metadata
 from tests import ROOT
 from tests.documented import table_below
 from tests.fake_docker import Engine

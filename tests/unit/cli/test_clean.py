@@ -16,7 +16,7 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.parts import MarkedFolder
 from orchestrator.system import marked_folders
-from orchestrator.tiers.common.real import removal
+from orchestrator.tiers.common.any_disk import removal
 from tests.apps import Terminal, tierbench
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text

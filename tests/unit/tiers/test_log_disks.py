@@ -32,7 +32,8 @@ from orchestrator.tier import (
     Tier,
 )
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.tiers.common.emulated import log_disks, window_disks
+from orchestrator.tiers.common.any_disk import log_disks
+from orchestrator.tiers.common.emulated import window_disks
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT

@@ -17,7 +17,8 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities, World
 from orchestrator.run import resource_needs
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Snapshots, Tier
-from orchestrator.tiers.common.real import removal, restoring, snapshots
+from orchestrator.tiers.common.any_disk import removal
+from orchestrator.tiers.common.real import restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell

@@ -17,9 +17,8 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once, machine_caches, marked_folders
 from orchestrator.tier import Tier
-from orchestrator.tiers.common.real import removal
+from orchestrator.tiers.common.any_disk import fio_containers, removal
 
-GATE_BYTES = 2 * 2**30
 INSIDE = Path("/images")  # the machine's folder, in a container
 _MEMORY = Path("/tmp")  # a folder in a container that makes a block device
 _DATASETS = "datasets"
@@ -111,7 +110,8 @@ def of_run(
 def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     """One empty file, under a name that is no node's, on the machine that runs `placement`."""
     path = _disks(world) / "gate.img"
-    return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
+    size_bytes = fio_containers.GATE_BYTES
+    return (DiskFile(path, placement, size_bytes=size_bytes, temporary=True),)
 
 
 def of_load(data: parts.NodesData, logs: bool = False) -> tuple[DiskFile, ...]:

@@ -31,7 +31,11 @@ from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel, Quantiles
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
-from orchestrator.tiers.common.emulated.running_disks import Limits, plain, read_back
+from orchestrator.tiers.common.emulated.running_disks import (
+    ServerSettings,
+    plain,
+    read_back,
+)
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 _SERVE = "serve"  # by the tier's limits
@@ -110,7 +114,7 @@ def _parent(file: Path) -> Mount:
 def devices(
     verb: str,
     files: Sequence[DiskFile],
-    limits: Limits,
+    settings: ServerSettings,
     world: World,
     latency: LatencyModel | None = None,
 ) -> Iterator[Disks]:
@@ -121,7 +125,7 @@ def devices(
     if len(files) > 1:
         # Each measures its overhead when it begins: two on one kernel would disturb each other.
         in_turn = kernels(world.platform.machines_of_nodes()) < len(files)
-    brackets = [_served(verb, file, limits, latency, world) for file in files]
+    brackets = [_served(verb, file, settings, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
         overheads: dict[str, dict[str, float]] = {}
         for volume, facts in served:
@@ -137,7 +141,7 @@ def devices(
 def _served(
     verb: str,
     file: DiskFile,
-    limits: Limits,
+    settings: ServerSettings,
     latency: LatencyModel | None,
     world: World,
 ) -> Iterator[tuple[Volume, dict[str, Any]]]:
@@ -145,14 +149,14 @@ def _served(
     disk = file.path.stem
     name = f"{world.scope}-disk-{disk}"
     plain_spec = _spec_of(verb, name, file, world)
-    limits, spec = _limited(plain_spec, disk, limits, latency, world)
+    settings, spec = _limited(plain_spec, disk, settings, latency, world)
     with world.platform.running(spec) as container:
         # Waited for apart: copying may take an hour, being ready after it only seconds.
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
         name_of_server = f"{DISK_SERVER}{disk}"
-        server, facts = _ready(container, name_of_server, limits, latency, world)
+        server, facts = _ready(container, name_of_server, settings, latency, world)
         account = disk_files.account(file, world)
         if verb == _SERVE and account is not None:
             server = replace(server, sources={DISK_ACCOUNT: str(account)})
@@ -214,15 +218,15 @@ def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
 def _limited(
     spec: ContainerSpec,
     disk: str,
-    limits: Limits,
+    settings: ServerSettings,
     latency: LatencyModel | None,
     world: World,
-) -> tuple[Limits, ContainerSpec]:
-    """The container with its limits, and all limits that it must then say it enforces."""
+) -> tuple[ServerSettings, ContainerSpec]:
+    """The container with its settings, and all that it must then say it enforces."""
     if latency is not None:
-        limits = {**limits, "latency_seed": seed_of(disk, world)}
+        settings = {**settings, "latency_seed": seed_of(disk, world)}
     options: list[str] = []
-    for name, value in limits.items():
+    for name, value in settings.items():
         options += [f"--{name.replace('_', '-')}", plain(value)]
     folders: dict[str, dict[str, bytes]] = {}
     if latency is not None:
@@ -231,7 +235,7 @@ def _limited(
         for way in tables:
             options += [f"--{way}-quantiles", f"{_TABLES}/{way}"]
     limited = replace(spec, command=(*spec.command, *options), folders=folders)
-    return limits, limited
+    return settings, limited
 
 
 def seed_of(disk: str, world: World) -> int:
@@ -283,7 +287,7 @@ def _first_line(text: str, begin: str) -> str:
 def _ready(
     container: Container,
     node: str,
-    limits: Limits,
+    settings: ServerSettings,
     latency: LatencyModel | None,
     world: World,
 ) -> tuple[Node, dict[str, Any]]:
@@ -293,7 +297,7 @@ def _ready(
         _await("{", container, _READY_S, late, world.clock)
     )
     # A limit that did not arrive would leave the disk faster than its tier.
-    read_back(container.name, limits, ready.get("limits") or {})
+    read_back(container.name, settings, ready.get("limits") or {})
     if latency:
         # The tables travel as files: one that was cut would draw other latencies.
         points = [len(latency.read), len(latency.write)]
@@ -327,18 +331,20 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
 def stand(
     name: str,
     file: Path,
-    limits: Limits,
+    settings: ServerSettings,
     latency: LatencyModel | None,
     note: str,
     world: World,
 ) -> tuple[Node, dict[str, Any]]:
-    """Serves `file` of this computer, with these limits, by a container that outlasts this program;
-    returns the same as a disk of a run has. Nothing stays of one that does not come up."""
+    """Serves `file` of this computer by a container that outlasts this program.
+
+    Returns the same as a disk of a run has. Nothing stays of one that does not come up.
+    """
     command = (_SERVE, "--image", f"{INSIDE}/{file.name}")
     spec = replace(
         _spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note
     )
-    limits, spec = _limited(spec, file.stem, limits, latency, world)
+    settings, spec = _limited(spec, file.stem, settings, latency, world)
     container = world.platform.stand(spec)
     with taken_down(lambda: container.remove(spec.stop_timeout_s), stays=True):
-        return _ready(container, name, limits, latency, world)
+        return _ready(container, name, settings, latency, world)

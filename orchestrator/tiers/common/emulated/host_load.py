@@ -96,9 +96,9 @@ def since(before: Reading, after: Reading) -> dict[str, float]:
     ticks = after.total - before.total
     if ticks > 0:
         load["host_cpu_pct"] = round(100 * (after.busy - before.busy) / ticks, 1)
-    late_s, over, ops = (
-        _growth(before.disk, after.disk, key) for key in ("late_s", "over", "ops")
-    )
+    late_s = _growth(before.disk, after.disk, "late_s")
+    over = _growth(before.disk, after.disk, "over")
+    ops = _growth(before.disk, after.disk, "ops")
     if ops > 0:
         load["late_s"] = round(late_s / ops, 7)
         load["over_pct"] = round(100 * over / ops, 2)

@@ -15,9 +15,12 @@ Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
 def set_all(
-    containers: Sequence[str], limits: running_disks.Limits, world: World
+    containers: Sequence[str], settings: running_disks.ServerSettings, world: World
 ) -> None:
-    at_once.each(lambda server: running_disks.change(server, limits, world), containers)
+    def change(container: str) -> None:
+        running_disks.change(container, settings, world)
+
+    at_once.each(change, containers)
 
 
 def enforced_by(

@@ -13,7 +13,8 @@ from orchestrator.errors import GateError, RunError, TierbenchError, UsageError
 from orchestrator.powers import World
 from orchestrator.tier.slow_disk import disk_of_node
 
-Limits = Mapping[str, int | float]  # limits by the server's own names
+# What a disk's server is to enforce: a name that it has for it (`server_limits`) → the value.
+ServerSettings = Mapping[str, int | float]
 
 _ASK_S = 20.0
 _BAD_ARGUMENTS = 64  # an exit code of `device`
@@ -75,15 +76,19 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
     return answer
 
 
-def change(container: str, limits: Limits, world: World) -> None:
-    """Sets limits of a running device. Raises as `ask`."""
-    settings = (f"{name}={plain(value)}" for name, value in limits.items())
-    ask(container, ("set", *settings), world)
+def change(container: str, settings: ServerSettings, world: World) -> None:
+    """Changes what a running device enforces. Raises as `ask`."""
+    question = ["set"]
+    for name, value in settings.items():
+        question.append(f"{name}={plain(value)}")
+    ask(container, question, world)
 
 
-def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:
-    """GateError unless the running server says that it enforces these limits."""
-    for name, value in limits.items():
+def read_back(
+    container: str, settings: ServerSettings, running: Mapping[str, Any]
+) -> None:
+    """GateError unless the running server says that it enforces these settings."""
+    for name, value in settings.items():
         if name not in running:
             raise GateError(f"the disk {container} does not say what {name} is now")
         # They are told with 15 digits.

@@ -151,7 +151,7 @@ def clear(left: KnownDisk, world: World) -> None:
 @contextmanager
 def put_up(
     disk: StandingDisk,
-    base: running_disks.Limits,
+    settings: running_disks.ServerSettings,
     world: World,
     latency: LatencyModel | None = None,
 ) -> Iterator[parts.Disks]:
@@ -166,7 +166,7 @@ def put_up(
         # The container outlives this program: what `disk down` must know is kept with it.
         note = json.dumps(asdict(disk))
         server, ready = disk_server.stand(
-            disk.container, image, base, latency, note, world
+            disk.container, image, settings, latency, note, world
         )
         undo.callback(
             _quietly, world.platform.container(disk.container).remove, _STOP_S

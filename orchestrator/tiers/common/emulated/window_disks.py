@@ -13,11 +13,8 @@ from orchestrator.errors import TierbenchError
 from orchestrator.model import Node, Volume
 from orchestrator.powers import World
 from orchestrator.tier import Tier
-from orchestrator.tiers.common.emulated import (
-    host_load,
-    log_disks,
-    running_disks,
-)
+from orchestrator.tiers.common.any_disk import log_disks
+from orchestrator.tiers.common.emulated import host_load, running_disks
 
 _CREDITS = ("iops_credit", "bytes_credit")
 

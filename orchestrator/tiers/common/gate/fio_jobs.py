@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import errors, model, powers
-from orchestrator.tiers.common.gate import fio_containers
+from orchestrator.tiers.common.any_disk import fio_containers
 
 _JOB_TIMEOUT_S = 600.0
 _OUTPUT = "/tmp/fio.json"  # not its standard output, where warnings come first

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from orchestrator import facts, parts, powers
 from orchestrator.model import Volume
 from orchestrator.tier import BOTH_DISKS, GateCheck, Limits, Tier
-from orchestrator.tiers.common.gate import expected, fio_containers, fio_jobs
+from orchestrator.tiers.common.any_disk import fio_containers
+from orchestrator.tiers.common.gate import expected, fio_jobs
 
 _SETTINGS = {"SIZE": "64m", "RAMP": "1s", "RUNTIME": "4s"}
 _TOLERANCE_PCT = 5.0

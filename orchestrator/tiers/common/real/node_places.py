@@ -11,8 +11,9 @@ from orchestrator import errors, powers
 from orchestrator.texts.prose import listed
 from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.tier.slow_disk import whose_disk
+from orchestrator.tiers.common.any_disk import removal
 
-FOLDER = "tierbench-data"
+FOLDER = removal.DATA
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.powers import Machine, World
 from orchestrator.system import clock
 from orchestrator.system.shell import script
-from orchestrator.tiers.common.real import removal
+from orchestrator.tiers.common.any_disk import removal
 
 DEADLINE_S = 120.0
 # A second with at most so many I/Os and bytes is quiet: file systems write a little at all times.

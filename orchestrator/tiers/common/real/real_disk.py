@@ -24,7 +24,8 @@ from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.system import marked_folders
 from orchestrator.tier import RealDisks, Tier
-from orchestrator.tiers.common.real import removal, snapshots
+from orchestrator.tiers.common.any_disk import removal
+from orchestrator.tiers.common.real import snapshots
 from orchestrator.tiers.common.real.node_places import (
     FOLDER,
     DiskPath,

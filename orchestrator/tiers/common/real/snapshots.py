@@ -17,7 +17,8 @@ from orchestrator.powers import Completed, Machine, World
 from orchestrator.system import marked, marked_folders
 from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
-from orchestrator.tiers.common.real import node_places, removal
+from orchestrator.tiers.common.any_disk import removal
+from orchestrator.tiers.common.real import node_places
 
 FOLDER = removal.SNAPSHOTS
 MARK = marked.MARK

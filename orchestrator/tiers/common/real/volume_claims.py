@@ -20,8 +20,7 @@ from orchestrator.texts.prose import listed
 from orchestrator.tier import ClassWanted, Tier
 from orchestrator.tier.slow_disk import disk_of_node, whose_disk
 from orchestrator.tier_catalog import storage_classes
-from orchestrator.tiers.common.emulated import disk_files, log_disks
-from orchestrator.tiers.common.gate import fio_containers
+from orchestrator.tiers.common.any_disk import fio_containers, log_disks
 from orchestrator.tiers.common.real import volume_places
 from orchestrator.units import format_bytes
 
@@ -83,7 +82,7 @@ def wanted_by(tier: Tier) -> ClassWanted:
 
 def size_bytes(tier: Tier) -> int:
     # The volume holds the file of the disk check where nothing says how large it must be.
-    return wanted_by(tier).size_bytes or disk_files.GATE_BYTES
+    return wanted_by(tier).size_bytes or fio_containers.GATE_BYTES
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from orchestrator.model import Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 
+GATE_BYTES = 2 * 2**30  # of a disk that is made for the gate alone
 SECOND = "/tier-2"  # where a second volume is mounted
 
 

@@ -16,11 +16,11 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, Machine, Mount, World
 from orchestrator.system import marked
 from orchestrator.system.marked_folders import owner, state_of
-from orchestrator.tiers.common.real import node_places
 
 HOST = "/host"  # the machine's paths, as the containers here see them
 # The rights to handle files of any user, and to give copies the same owner and mode.
 CAPABILITIES = ("DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
+DATA = "tierbench-data"  # our folder on a real disk, in which nodes keep their data
 SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0
 
@@ -81,7 +81,7 @@ def _may_be_ours(data: Collection[Path], machine: Machine) -> list[Path]:
     node_folders: list[Path] = []
     data_set_folders: list[Path] = []
     for root in sorted(roots):
-        node_folders.append(root / node_places.FOLDER)
+        node_folders.append(root / DATA)
         data_set_folders += _data_sets(root / SNAPSHOTS, machine)
     return node_folders + data_set_folders
 

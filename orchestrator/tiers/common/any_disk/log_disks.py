@@ -1,7 +1,7 @@
-"""A second emulated disk for each node, which holds only its WAL, beside the one of its data.
+"""A second disk for each node, which holds only its WAL, beside the one of its data.
 
-It has a server, limits, counters and a gate of its own, by the tier that the profile names as
-`wal`. A node has both as one volume."""
+It has limits, counters and a gate of its own, by the tier that the profile names as `wal`, and if
+it is emulated a server. A node has both as one volume."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

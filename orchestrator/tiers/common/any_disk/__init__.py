@@ -1,0 +1,1 @@
+"""What every disk of a node needs, whether it is emulated or real."""
