@@ -18,11 +18,10 @@ from orchestrator.parts.collectors import Collector as Collector
 from orchestrator.parts.database_checklists import CheckedFact as CheckedFact
 from orchestrator.parts.database_checklists import CheckState as CheckState
 from orchestrator.parts.database_checklists import FirstRun as FirstRun
+from orchestrator.parts.databases import Confirm as Confirm
 from orchestrator.parts.databases import Database as Database
 from orchestrator.parts.databases import DatabaseAbilities as DatabaseAbilities
-from orchestrator.parts.databases import HelmChart as HelmChart
 from orchestrator.parts.databases import ImageSupply as ImageSupply
-from orchestrator.parts.databases import RebuiltNodes as RebuiltNodes
 from orchestrator.parts.databases import SessionLimit as SessionLimit
 from orchestrator.parts.kept_data import KeptData as KeptData
 from orchestrator.parts.kept_data import MarkedFolder as MarkedFolder

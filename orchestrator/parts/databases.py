@@ -36,42 +36,70 @@ class SessionLimit:
     sampling: int = 0
 
 
-@dataclass(frozen=True)
-class RebuiltNodes:
+class RebuiltNodes(Protocol):
     """How the last node of three or more is lost under load, and rebuilt."""
 
-    # (node, cluster, world): kills it, empties its disk and starts it; returns it as it is now.
-    # RunError.
-    start_anew: Callable[[Node, Cluster, World], Node]
-    # (cluster, world, deadline in s): returns when it does its share as before. NodeError if it
-    # ends, or past the deadline.
-    await_rebuilt: Callable[[Cluster, World, float], None]
+    def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
+        """Kills it, empties its disk and starts it; returns it as it is now. RunError."""
+
+    def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
+        """Returns when it does its share as before. NodeError if it ends, or past the deadline."""
 
 
-@dataclass(frozen=True)
-class ImageSupply:
-    """How the image of a database's nodes is got where it is not built here."""
+class ImageSupply(Protocol):
+    """How the image of a database's nodes is got where it is not built here. A module is one."""
 
-    # (spec, platform): its tag, pulled if it was not here; None if it cannot be.
-    obtain: Callable[[ClusterSpec, Platform], str | None]
-    # (downloaded distribution, project folder, platform, what is told each line): builds an image
-    # of ours around it; returns the tag.
-    pack: Callable[[Path, Path, Platform, Callable[[str], None]], str]
-    # (spec, day): that its release is out of support, or soon will be; else empty.
-    end_of_support: Callable[[ClusterSpec, datetime.date], str]
+    def obtain(self, spec: ClusterSpec, platform: Platform) -> str | None:
+        """Returns its tag, pulled if it was not here; None if it cannot be."""
+
+    def pack(
+        self,
+        tarball: Path,
+        root: Path,
+        platform: Platform,
+        on_line: Callable[[str], None],
+    ) -> str:
+        """Builds an image of ours around a downloaded distribution; returns the tag. `root` is the
+        project's folder; each line of the build is given to `on_line`."""
+
+    def end_of_support(self, spec: ClusterSpec, today: datetime.date) -> str:
+        """Returns that its release is out of support, or soon will be; else an empty text."""
 
 
-@dataclass(frozen=True)
-class HelmChart:
-    """A database's own chart for Kubernetes.
+class HelmChart(Protocol):
+    """A database's own chart for Kubernetes. A module is one."""
 
-    `values` (spec, storage class, placing, volumes of a node): by the chart's names. UsageError for
-    settings that it cannot take. `remarks` (spec, storage class, volumes): what a reader of them
-    must know.
-    """
+    def values(
+        self,
+        spec: ClusterSpec,
+        wanted: ClassWanted,
+        placing: Placing | None,
+        volumes: int,
+    ) -> dict[str, Any]:
+        """Returns values by the chart's names. UsageError for settings that it cannot take.
 
-    values: Callable[[ClusterSpec, ClassWanted, Placing | None, int], dict[str, Any]]
-    remarks: Callable[[ClusterSpec, ClassWanted, int], Iterable[str]]
+        `wanted` is the storage class, and `volumes` how many of it a node has.
+        """
+
+    def remarks(
+        self, spec: ClusterSpec, wanted: ClassWanted, volumes: int
+    ) -> Iterable[str]:
+        """Returns what a reader of the values must know."""
+
+
+class Confirm(Protocol):
+    """Who is asked before a database of others is dropped."""
+
+    def __call__(self, question: str, may_ask: bool, /) -> bool:
+        """Returns whether they agree. `may_ask`: a person may be asked now."""
+
+
+class SessionHistory(Protocol):
+    """What a database's nodes themselves keep of their sessions."""
+
+    def __call__(self, cluster: Cluster, window_s: float, /) -> Mapping[str, Any]:
+        """Returns what sessions waited for in the last `window_s`. RunError if a node does not
+        tell it."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +121,9 @@ class DatabaseAbilities:
     # (spec): its nodes run already, and are found by the pages that the profile declares.
     # UnavailableError if it does not answer.
     find_nodes: Callable[[ClusterSpec], Sequence[Node]] | None = None
-    # (asking): a person has to agree before a database of others is dropped; the same with somebody
-    # else to ask: (question, whether a person may be asked now), returns whether they agree.
-    confirmed_by: Callable[[Callable[[str, bool], bool]], "Database"] | None = None
+    # A person has to agree before a database of others is dropped: the same with somebody else to
+    # ask.
+    confirmed_by: Callable[[Confirm], "Database"] | None = None
     # (spec): its sessions may need certificates of this computer. Those that the profile names;
     # none for a declaration with mistakes.
     certificates: Callable[[ClusterSpec], Sequence[CertificateFile]] | None = None
@@ -109,9 +137,8 @@ class DatabaseAbilities:
     helm_chart: HelmChart | None = None
     # Collectors of the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None
-    # (cluster, seconds): what sessions waited for in the last seconds, as its nodes keep it
-    # themselves. RunError if a node does not tell it.
-    session_history: Callable[[Cluster, float], Mapping[str, Any]] | None = None
+    # Its nodes keep what sessions waited for.
+    session_history: SessionHistory | None = None
 
 
 class Database(Protocol):

@@ -22,11 +22,7 @@ from orchestrator.databases.existing import (
     probe,
     servers,
 )
-from orchestrator.databases.existing.owned_database import (
-    Confirm,
-    OwnDatabase,
-    Terminal,
-)
+from orchestrator.databases.existing.owned_database import OwnDatabase, Terminal
 from orchestrator.errors import (
     Mistake,
     RunError,
@@ -37,7 +33,7 @@ from orchestrator.errors import (
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.addresses import Server
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.parts import DatabaseAbilities, SessionLimit
+from orchestrator.parts import Confirm, DatabaseAbilities, SessionLimit
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect

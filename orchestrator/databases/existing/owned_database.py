@@ -19,6 +19,7 @@ from orchestrator.databases.existing import identity, remembered
 from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.identity import DatabaseRow
 from orchestrator.errors import RunError, StatementError, UsageError
+from orchestrator.parts import Confirm
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, shell, sql
 
@@ -27,8 +28,6 @@ _DDL_S = 600.0
 # sessions, YugabyteDB's connection manager keeps an idle one for `ysql_conn_mgr_idle_time`: 180 s
 # on a real 2025.2.2.2.
 IN_USE_S = 240.0
-
-Confirm = Callable[[str, bool], bool]
 
 
 class Terminal:

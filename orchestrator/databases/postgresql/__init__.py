@@ -22,7 +22,7 @@ from orchestrator.databases.postgresql import containers, queries, settings
 from orchestrator.errors import RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.parts import Database, DatabaseAbilities, RebuiltNodes, SessionLimit
+from orchestrator.parts import Database, DatabaseAbilities, SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.system import at_once, clock, sql
@@ -78,7 +78,7 @@ class PostgreSQL(Database):
         return DatabaseAbilities(
             checkpoint_interval_s=settings.checkpoint_interval_s,
             session_limit=self.session_limit,
-            rebuilt_nodes=RebuiltNodes(self.start_anew, self.await_rebuilt),
+            rebuilt_nodes=self,
         )
 
     def image(self, spec: ClusterSpec, world: World) -> str:

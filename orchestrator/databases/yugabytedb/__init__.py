@@ -12,8 +12,6 @@ from orchestrator.databases.yugabytedb.database import YugabyteNodes
 from orchestrator.parts import (
     DatabaseAbilities,
     FirstRun,
-    HelmChart,
-    ImageSupply,
 )
 
 
@@ -28,8 +26,8 @@ class YugabyteDB(YugabyteNodes):
                 checklist_kept.kept,
                 checklist_kept.passed,
             ),
-            image_supply=ImageSupply(image.obtain, image.pack, image.end_of_support),
-            helm_chart=HelmChart(helm_values.values, helm_values.remarks),
+            image_supply=image,
+            helm_chart=helm_values,
             collectors=_collectors,
             session_history=session_history.session_history,
         )

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import NodeError, UsageError, VoidError
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan, Profile, Workload
-from orchestrator.parts import ClientLoad, DatabaseAbilities, Parts, RebuiltNodes
+from orchestrator.parts import ClientLoad, DatabaseAbilities, Parts
 from orchestrator.powers import World
 from orchestrator.run import rebuilding
 from orchestrator.run.run_context import Draft, RunContext
@@ -37,9 +37,7 @@ class Rebuilding(FakeDatabase):
 
     @property
     def abilities(self) -> DatabaseAbilities:
-        return DatabaseAbilities(
-            rebuilt_nodes=RebuiltNodes(self.start_anew, self.await_rebuilt)
-        )
+        return DatabaseAbilities(rebuilt_nodes=self)
 
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         self.lost.append((node.name, world.clock.now()))
