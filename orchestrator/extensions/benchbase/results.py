@@ -29,7 +29,7 @@ from orchestrator.system import files
 
 ATTEMPTS = "attempts.tsv"
 HISTOGRAMS = "histograms.json"
-# How those of its own facts become one that several clients have.
+# How facts that only BenchBase has become one where several clients have them.
 FACT_RULES: Mapping[str, FactRule | WeightedMean] = {
     "outcomes_known": "all true",
     "attempts_outside_window": "sum",
