@@ -78,7 +78,8 @@ DoubtKind = Literal[
 ]
 # fmt: on
 # The effect of a doubt on a verdict. "excludes": its run enters no figure and no decision.
-# "forbids": nothing is concluded in its tier's favour. "limits": the answer's own sentence says it.
+# "forbids": nothing is concluded in its tier's favour. "limits": the answer's own sentence says it,
+# and how sure it is too where most runs of a workload have it.
 # "told": it stands beside the figures and does no more.
 DoubtEffect = Literal["excludes", "forbids", "limits", "told"]
 

@@ -6,6 +6,7 @@ from orchestrator.analysis import overload
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_sureness import level, lost_in_words
+from orchestrator.analysis.answers.limits_of_runs import limits_of_most_runs
 from orchestrator.analysis.answers.phrases import (
     price_in_words,
 )
@@ -35,6 +36,8 @@ def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
         texts.append(answer.sureness.word)
     texts += _times_measured(answer)
     texts += _overload(asked)
+    if not answer.is_example:
+        texts += limits_of_most_runs(asked, answer.sureness.word)
     texts += lost_in_words(answer)
     how_sure = "; ".join(texts)
     limits = " ".join(one_profile.limits_in_words(asked))

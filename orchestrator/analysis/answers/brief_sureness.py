@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_reasons import settled_by
+from orchestrator.analysis.answers.limits_of_runs import limits_of_most_runs
 from orchestrator.analysis.answers.record import (
     Answer,
     PartAnswer,
@@ -37,6 +38,7 @@ def how_sure(asked: Asked, answer: Answer) -> str:
         if takes:
             text = f"{text}; {takes}"
         texts.append(text)
+    texts += limits_of_most_runs(asked, answer.sureness.word)
     texts += lost_in_words(answer)
     return "; ".join(texts)
 

@@ -9,6 +9,7 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.analysis.answers import disk_ceilings, phrases, sureness
 from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.limits_of_runs import limits_of_most_runs
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
@@ -198,6 +199,9 @@ def _how_sure(asked: Asked, runs: int) -> str:
     # First, because figures of the cache or of this machine are not the disks'.
     if of_campaign.word in sureness.MOOT.values():
         text = f"{phrases.sentence(of_campaign.word)} {text}"
+    limits = "; ".join(limits_of_most_runs(asked, of_campaign.word))
+    if limits:
+        text = f"{text} {phrases.sentence(limits)}"
     tally = of_campaign.tally
     if tally is not None and tally.runs_lost:
         text = f"{text} {tally.runs_lost} of {tally.runs_planned} runs left no figures."

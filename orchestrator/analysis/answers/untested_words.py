@@ -15,7 +15,6 @@ _UNTESTED: Mapping[UntestedKind, str] = {
     "real cluster": "a real cluster: a program for tests answered",
     "real disks": "real disks",
     "database": "YugabyteDB itself",
-    "size of the data": "data of the size in production",
 }
 
 
@@ -26,6 +25,8 @@ def untested_in_words(asked: Asked, untested: Sequence[Untested]) -> str:
         name = _UNTESTED.get(item.kind)
         if item.kind == "number of nodes":
             name = _nodes(asked)
+        if item.kind == "size of the data":
+            name = _data(asked)
         if name:
             names[name] = None
     without_figures = list(_without_figures(asked))
@@ -41,6 +42,11 @@ def _without_figures(asked: Asked) -> Iterator[str]:
     for profile in asked.campaign.plan.tiers:
         if profile.name not in with_figures:
             yield profile.name
+
+
+def _data(asked: Asked) -> str:
+    scale = asked.campaign.small_scale
+    return f"data of the size in production (scale {scale} is not for sizing)"
 
 
 def _nodes(asked: Asked) -> str:

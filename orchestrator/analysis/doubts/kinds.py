@@ -4,7 +4,7 @@ A check looks for one thing that limits what figures say, and yields a doubt for
 it finds it. `find` makes all checks; the functions below it sort doubts by tier and effect.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
 from orchestrator.analysis import results
@@ -152,16 +152,26 @@ def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
 
 def limiting(doubts: Iterable[Doubt]) -> list[str]:
     """The kinds that limit an answer, with how many runs each is about: `short window (3 runs)`."""
+    texts: list[str] = []
+    for kind, runs in runs_limited(doubts).items():
+        texts.append(_with_its_runs(kind, runs))
+    return texts
+
+
+def runs_limited(doubts: Iterable[Doubt]) -> dict[str, set[int]]:
+    """Kind that limits an answer → the runs it is about; none of a doubt about the campaign."""
     runs_of: dict[str, set[int]] = {}
     for doubt in doubts:
         if doubt.effect == "limits":
             runs = runs_of.setdefault(doubt.kind, set())
             if doubt.run is not None:
                 runs.add(doubt.run)
-    texts: list[str] = []
-    for kind, runs in runs_of.items():
-        texts.append(_with_its_runs(kind, runs))
-    return texts
+    return runs_of
+
+
+def are_most(doubted: Set[int], runs: Set[int]) -> bool:
+    """Whether more than half of the runs are doubted."""
+    return 2 * len(runs & doubted) > len(runs)
 
 
 def _with_its_runs(kind: str, runs: set[int]) -> str:

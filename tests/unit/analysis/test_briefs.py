@@ -43,7 +43,9 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
     assert brief.how_sure == (
         "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
     )
-    assert brief.not_tested == "Real disks, data of the size in production."
+    assert brief.not_tested == (
+        "Real disks, data of the size in production (scale laptop is not for sizing)."
+    )
     assert brief.next_step == (
         "Before you buy, measure it on a real disk: `tierbench init NAME --path /mnt/DISK`."
     )
@@ -203,7 +205,10 @@ def test_a_machine_that_was_the_limit_is_why() -> None:
     assert brief.what == (
         "premium is not proven to meet throughput > 5000/s: this machine was the limit"
     )
-    assert brief.how_sure == "Measured 5 times."
+    assert brief.how_sure == (
+        "Measured 5 times; host saturated in all 5 runs; "
+        "limited by this machine in all 5 runs."
+    )
     assert "do not judge the tier by it" in brief.why
 
 

@@ -91,7 +91,9 @@ def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) ->
     assert brief.price.count("a disk (list price, not verified)") == 1
     assert "ultra costs 20.07 USD a month a disk (list price" in brief.price
     assert "per 1,000 IOPS" in brief.price
-    assert "open" not in brief.how_sure and brief.how_sure == "Measured once by fio."
+    assert "open" not in brief.how_sure and brief.how_sure == (
+        "Measured once by fio. Short window in both runs."
+    )
     assert brief.not_tested.startswith("A database on them")
     assert "`tierbench compare --profiles premium,ultra`" in brief.next_step
 
