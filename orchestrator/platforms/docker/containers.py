@@ -257,6 +257,9 @@ class DockerContainer:
             if is_cut_off:
                 return ContainerState("cut off from its network")
             return RUNNING
+        # An engine tells exit code 0 for one that was never started.
+        if state.get("Status") == "created":
+            return ContainerState("created")
         reason = ""
         if state.get("OOMKilled"):
             reason = ", out of memory"

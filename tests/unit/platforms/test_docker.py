@@ -74,6 +74,17 @@ def test_a_container_that_lost_its_network_does_not_count_as_running(
     assert ours.container("node").state().words == "running"
 
 
+def test_a_container_that_was_not_started_has_not_ended(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    state = {"Running": False, "Status": "created", "ExitCode": 0}
+    engine.add("container", "node", {"State": state})
+    assert ours.container("node").state().exit_code is None
+    assert ours.container("node").state().words == "created"
+    state["Status"] = "exited"
+    assert ours.container("node").state().exit_code == 0
+
+
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
 def test_changes_are_not_repeated(
     engine: Engine, ours: DockerPlatform, call: str
