@@ -46,8 +46,8 @@ class Course:
     """What happened in a simulation until `end_s`, all but the names of what limits it.
 
     lapse: seconds of the run in one of the simulation. cores_used: by cause, the share of CPU time.
-    rate_per_s: of arrivals; infinite without. held_back: of each disk, the buckets for which some
-    of its I/Os waited.
+    rate_per_s: of arrivals; infinite without. held_back: of each disk and each machine, the buckets
+    for which some I/Os waited.
     """
 
     throughput_per_s: float
@@ -102,10 +102,34 @@ class Course:
 def held_back(
     disk: SimulatedDisk, lapse: float, asked: AskedOfDisks
 ) -> list[list[BucketKind]]:
-    """For each of several such disks, the buckets for which some of its I/Os wait."""
+    """For each of several such disks, and each of their machines, the buckets for which some I/Os
+    wait."""
     kinds = []
     for ios in asked.data:
         kinds.append(DiskCaps(disk, lapse).that_hold_back(ios))
     for ios in asked.logs:
         kinds.append(DiskCaps(disk.with_log, lapse).that_hold_back(ios))
+    if disk.together is not None:
+        kinds += _held_back_by_machines(disk, disk.together, lapse, asked)
+    else:
+        kinds += [[] for _ in asked.logs]
     return kinds
+
+
+def _held_back_by_machines(
+    disk: SimulatedDisk, together: Limits, lapse: float, asked: AskedOfDisks
+) -> list[list[BucketKind]]:
+    caps = DiskCaps(replace(disk, limits=together), lapse)
+    kinds = []
+    for data, log in zip(asked.data, asked.logs, strict=True):
+        kinds.append(caps.that_hold_back(_in_order(data, log)))
+    return kinds
+
+
+def _in_order(data: AskedIos, log: AskedIos) -> AskedIos:
+    """The I/Os of both disks as their machine gets them. A transaction asks for its pages before it
+    commits, so at one moment the log comes second."""
+    times_s = np.concatenate([data.times_s, log.times_s])
+    sizes = np.concatenate([data.sizes, log.sizes])
+    order = np.argsort(times_s, kind="stable")
+    return AskedIos(times_s[order], sizes[order])

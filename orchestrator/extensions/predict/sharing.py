@@ -14,7 +14,7 @@ from orchestrator.extensions.predict.simulated_system import (
     waits_behind,
 )
 from orchestrator.extensions.predict.simulation import Simulation
-from orchestrator.tier import Limits, Quantiles
+from orchestrator.tier import Quantiles
 
 EVENTS = 40_000  # events of a simulation, about
 _MOST_KEPT = 128  # conditions whose courses are kept, half a megabyte for each
@@ -30,15 +30,14 @@ def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
 class _Conditions(NamedTuple):
     """What decides the course of a simulation, beside how much its disks let through.
 
-    log_write: of the log's own disk, None without one. together: what a machine lets through to
-    both disks, of which nothing is shared. behind: for how long I/Os wait for those of others.
+    log_write: of the log's own disk, None without one. behind: for how long I/Os wait for those of
+    others.
     """
 
     system: System
     read: Quantiles
     write: Quantiles
     log_write: Quantiles | None
-    together: Limits | None
     seed: int
     end_s: float
     behind: WaitsBehind
@@ -65,7 +64,6 @@ class Simulations:
             read=disk.read,
             write=disk.write,
             log_write=log_write,
-            together=disk.together,
             seed=seed,
             end_s=end_s,
             behind=waits_behind(system, disk),

@@ -385,6 +385,46 @@ def test_disks_that_share_a_simulation_are_as_if_each_had_its_own(load: str) -> 
         assert shared.limit == alone.limit
 
 
+# A layout on machines that let both disks' I/Os through, or hold some back, or most of them.
+LAYOUT = disk(5000, log=disk(5000))
+ON_MACHINES = (
+    LAYOUT,
+    replace(LAYOUT, together=Limits(9000, 10**9)),
+    replace(LAYOUT, together=Limits(1000)),
+    replace(LAYOUT, together=Limits(300)),
+    replace(LAYOUT, together=Limits(300, burst=BURST)),
+    replace(LAYOUT, together=Limits(300, burst=replace(BURST, duration_s=1.0))),
+    replace(LAYOUT, together=Limits(9000, 3 * 10**6)),
+    disk(5000, log=disk(400), together=Limits(300)),
+    disk(5000, log=disk(400), together=Limits(9000)),
+)
+
+
+@pytest.mark.parametrize("load", ["commits", "batches"])
+def test_layouts_that_share_a_simulation_are_as_if_each_had_its_own(load: str) -> None:
+    asked = replace(LOADS[load], commits=True, log_bytes=900.0)
+    together = Simulations(events=3000)
+    for of in ON_MACHINES:
+        shared = together.simulate(asked, of)
+        alone = Simulations(events=3000).simulate(asked, of)
+        assert np.array_equal(shared.latencies_s, alone.latencies_s)
+        assert shared.throughput_per_s == alone.throughput_per_s
+        assert shared.limit == alone.limit
+
+
+def test_machines_that_hold_nothing_back_are_simulated_once() -> None:
+    simulations = Simulations(events=3000)
+    asked = LOADS["commits"]
+    for iops in range(6000, 9000, 1000):
+        simulations.simulate(asked, replace(LAYOUT, together=Limits(iops)))
+    simulations.simulate(asked, LAYOUT)
+    ((_, of_free_machines),) = simulations.courses.items()
+    assert len(of_free_machines) == 1
+    slowest = simulations.simulate(asked, replace(LAYOUT, together=Limits(100)))
+    assert len(of_free_machines) == 2, "it holds both disks back"
+    assert slowest.limit == "vm_cap"
+
+
 def test_disks_that_hold_nothing_back_are_simulated_once() -> None:
     """The rates of a catalog are many, of most of which a load uses little."""
     simulations = Simulations(events=5000)
