@@ -64,11 +64,12 @@ def predict(
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results)
     of_classes = class_volumes.is_on_them(predictor.measured)
-    offers = Offers(app.root, predictor, of_classes=of_classes)
+    offers = Offers(app.root, predictor, of_classes=of_classes, progress=app.progress)
     rows = tier or offers.rows(size)
     unbounded = list(offers.predictions(rows, may_skip=not tier))
     if not tier:
         unbounded += predictor.compared()
+    app.progress.done()
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     predicted = without_slo(campaign, predictor.measured, name, predictions)
     predicted = replace(predicted, is_of_named=bool(tier))
@@ -112,8 +113,9 @@ def advise(
     of_classes = class_volumes.is_on_them(predictor.measured)
     if enforcement is not None:
         of_classes = enforcement == "storage-class"
-    offers = Offers(app.root, predictor, clauses, of_classes)
+    offers = Offers(app.root, predictor, clauses, of_classes, app.progress)
     unbounded = _layouts(offers, tier, size)
+    app.progress.done()
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     cell = measured_cell(campaign, predictor.measured, name)
     chosen = worth_measuring(predictions)

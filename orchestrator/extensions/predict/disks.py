@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -329,6 +330,7 @@ def _latencies(
     return log_normal(median_s, p99_s)
 
 
+@lru_cache(maxsize=256)  # many sizes of one type declare the same latencies
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:
     """The distribution with this median and p99, as a table; equal ones are a constant."""
     # Two figures are all that a gate or a declaration says of a distribution.

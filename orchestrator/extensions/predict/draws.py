@@ -6,6 +6,7 @@ Equal seeds draw the same latencies on all disks of one table, so these are work
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -32,19 +33,23 @@ class Draws:
         latencies_s = _latencies(table, self._seed, self._passed)
         self._passed += DRAWS
         self._numbers.advance(DRAWS)
-        return itertools.cycle(latencies_s.tolist())
+        return itertools.cycle(latencies_s)
 
     def pauses(self, mean: float) -> Iterator[float]:
         """Pauses between what happens by chance, with this mean: exponentially distributed."""
         pauses = np.random.Generator(self._numbers).exponential(mean, DRAWS)
-        return itertools.cycle(pauses.tolist())
+        return itertools.cycle(_numbers_of(pauses))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _latencies(table: Quantiles, seed: int, passed: int) -> np.ndarray:
+def _latencies(table: Quantiles, seed: int, passed: int) -> array[float]:
     """A series of latencies, drawn after so many numbers of the seed."""
     numbers = np.random.PCG64(seed).advance(passed)
     drawn = np.random.Generator(numbers).random(DRAWS)
     shares, times_s = np.array(table).T
-    latencies_s: np.ndarray = np.interp(drawn, shares, times_s)
-    return latencies_s
+    return _numbers_of(np.interp(drawn, shares, times_s))
+
+
+def _numbers_of(drawn: np.ndarray) -> array[float]:
+    """The same as Python's numbers. A simulation uses a part of them, and only these are made."""
+    return array("d", drawn.tobytes())

@@ -16,6 +16,7 @@ from orchestrator.extensions.predict.rows import DiskOnMachine, Row, on_useful_m
 from orchestrator.keys import yaml_text
 from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import named_tiers, project_files, virtual_machines
+from orchestrator.powers import Progress
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog import candidates
 from orchestrator.tier_catalog.effective import through
@@ -29,7 +30,8 @@ LOG_BYTES = 32 * 2**30
 class Offers:
     """The catalog's disks for a predictor's cluster.
 
-    clauses: of the SLO, if one was asked for. of_classes: only what a StorageClass gives.
+    clauses: of the SLO, if one was asked for. of_classes: only what a StorageClass gives. progress:
+    is told how many layouts were predicted, because a catalog takes a while.
     """
 
     def __init__(
@@ -38,9 +40,12 @@ class Offers:
         predictor: Predictor,
         clauses: Sequence[Objective] = (),
         of_classes: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         self._root = root
         self._predictor = predictor
+        self._progress = progress
+        self._predicted = 0
         self._clauses = clauses
         self._of_classes = of_classes
         self._catalog = project_files.catalog(root)
@@ -186,6 +191,9 @@ class Offers:
 
     def _prediction(self, tier: Tier, machine: str | None) -> Prediction:
         """UsageError if nobody says how long an I/O of the tier takes."""
+        if self._progress is not None:
+            self._progress.step(f"simulating layouts: {self._predicted} done")
+        self._predicted += 1
         together: Limits | None = None
         if machine is not None and tier.wal is not None:
             together = self._lets_through(tier, machine, disks=tier.count + 1)

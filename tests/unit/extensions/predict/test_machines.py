@@ -13,9 +13,11 @@ from orchestrator.extensions.predict.offers import Offers, one_of_alike
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.model import Objective, Record
 from orchestrator.planning import named_tiers, project_files
+from orchestrator.powers import Progress
 from orchestrator.tier import Price
 from tests import ROOT
 from tests.campaigns import build_campaign
+from tests.fakes import QuietProgress
 
 CATALOG = project_files.catalog(ROOT)
 D8S = "azure/Standard_D8s_v5"
@@ -53,13 +55,25 @@ def at_our_price(record: Record) -> Record:
 
 
 def offers(
-    change: Callable[[Record], Record], clauses: tuple[Objective, ...] = ()
+    change: Callable[[Record], Record],
+    clauses: tuple[Objective, ...] = (),
+    progress: Progress | None = None,
 ) -> Offers:
     campaign = build_campaign(
         profiles=["ultra"], workloads=["tpcc"], repetitions=1, nodes=1, change=change
     )
     predictor = Predictor(campaign, campaign.done[0])
-    return Offers(ROOT, predictor, clauses)
+    return Offers(ROOT, predictor, clauses, progress=progress)
+
+
+def test_whoever_waits_for_a_search_sees_how_many_layouts_are_done() -> None:
+    progress = QuietProgress()
+    predictions = offers(on_d8s, progress=progress).search(["azure/P60"])
+    assert progress.steps[:2] == [
+        "simulating layouts: 0 done",
+        "simulating layouts: 1 done",
+    ]
+    assert len(progress.steps) >= len(predictions)
 
 
 def test_a_disk_that_the_machine_holds_back_is_tried_on_the_next_one_that_does_not() -> (
