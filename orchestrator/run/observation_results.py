@@ -184,8 +184,8 @@ def row(answer: CandidateAnswer) -> dict[str, Any]:
         "waits_most_pct": on.waits.most,
         "queues_least_pct": on.queues.least,
         "queues_most_pct": on.queues.most,
-        "with_less_pct": on.less,
-        "with_more_pct": on.more,
+        "with_less_pct": on.at_cap_least,
+        "with_more_pct": on.at_cap_most,
     }
     for name, share in shares.items():
         values[name] = _percent(share)

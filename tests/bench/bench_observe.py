@@ -84,9 +84,9 @@ def cases(
 
 def _word(disk: OnDisk) -> bool | None:
     """Whether it carries."""
-    if disk.more <= TOLERANCE:
+    if disk.at_cap_most <= TOLERANCE:
         return True
-    return False if disk.less > TOLERANCE else None
+    return False if disk.at_cap_least > TOLERANCE else None
 
 
 def _held(name: str, told: Sequence[tuple[float, Band]]) -> tuple[str, float]:
@@ -275,7 +275,7 @@ def main() -> int:
     truth, disk = planted(1)
     print(
         f"a regime of 8 % of the time in no piece: truth {100 * truth:.2f} %, said "
-        f"{100 * disk.less:.2f} to {100 * disk.more:.2f} %; unseen at most: "
+        f"{100 * disk.at_cap_least:.2f} to {100 * disk.at_cap_most:.2f} %; unseen at most: "
         f"{100 * unseen_share(24):.1f} % of the time"
     )
     sound &= week()

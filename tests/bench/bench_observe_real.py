@@ -90,7 +90,9 @@ class Said:
 
     @property
     def in_band(self) -> bool:
-        return self.on.less <= self.seen[1] and self.seen[0] <= self.on.more
+        return (
+            self.on.at_cap_least <= self.seen[1] and self.seen[0] <= self.on.at_cap_most
+        )
 
     @property
     def of_d(self) -> float:
@@ -101,7 +103,12 @@ class Said:
         )
 
     def __str__(self) -> str:
-        bands = (self.on.waits, self.on.queues, (self.on.less, self.on.more), self.seen)
+        bands = (
+            self.on.waits,
+            self.on.queues,
+            (self.on.at_cap_least, self.on.at_cap_most),
+            self.seen,
+        )
         d, s, slack, seen = (f"{100 * a:.1f} to {100 * b:.1f}" for a, b in bands)
         said = f"D {d} %, S {s} %, with 30 % less or 10 % more {slack} %; seen {seen} %"
         also = f"I/Os waited in {100 * self.waiting:.1f} %; I/Os {self.times:.2f}"

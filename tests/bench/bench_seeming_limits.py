@@ -72,7 +72,7 @@ def served(
 
 def says_it_carried(seen: Demand, iops: float, source: Limits | None = None) -> bool:
     held_back = Observed.of([seen], TOLERANCE, source).held_back
-    more = judged(seen, (RateCap("IOPS", "ios", iops, iops),), None).more
+    more = judged(seen, (RateCap("IOPS", "ios", iops, iops),), None).at_cap_most
     return more + held_back <= TOLERANCE
 
 

@@ -31,5 +31,5 @@ def test_a_slower_disk_is_at_its_cap_about_as_long_as_an_observation_of_a_fast_o
     assert 20 < iops < FAST / 2
     said = of.said("open", fast, of.reading("open", iops=iops), iops)
     assert 0.5 < said.times < 1.5
-    less, more, (low, high) = said.on.less, said.on.more, said.seen
+    less, more, (low, high) = said.on.at_cap_least, said.on.at_cap_most, said.seen
     assert less - MISSED <= high and low <= more + MISSED, str(said)

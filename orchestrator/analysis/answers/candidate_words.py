@@ -25,9 +25,11 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
     """How long it would have been at its cap, and so which of the three words it has."""
     on_disk = candidate.on
     # "At least 0 %" would say nothing.
-    says_at_least = candidate.at_least and on_disk.less > 0
+    says_at_least = candidate.at_least and on_disk.at_cap_least > 0
     queues = band_in_words(on_disk.queues, says_at_least)
-    slack = band_in_words(Band(on_disk.less, on_disk.more), says_at_least)
+    slack = band_in_words(
+        Band(on_disk.at_cap_least, on_disk.at_cap_most), says_at_least
+    )
     waits = band_in_words(on_disk.waits, says_at_least)
     time_at_cap = f"{queues} of the seconds where work queues"
     if not math.isnan(on_disk.waits[0]):

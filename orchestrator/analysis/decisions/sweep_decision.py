@@ -86,11 +86,12 @@ def _enough(
     tier = candidate.name
     if _doubted(loads, tier, contest):
         return False
-    last = len(loads.loads) - 1
     place = _highest_load(loads, tier)
-    # Nobody says how much load is needed if no clause is on the rate: then it is all of it.
-    if place is None or not loads.rates:
-        return place == last
+    if place is None:
+        return False
+    # Without a clause on the rate nobody says how much load is needed, so it is all of it.
+    if not loads.rates:
+        return place == len(loads.loads) - 1
     tests = objective_tests(loads, tier, place, loads.rates)
     # The load was chosen among all by what was measured.
     level = loads.level / len(loads.loads)
@@ -98,7 +99,10 @@ def _enough(
 
 
 def _highest_load(loads: Loads, tier: str) -> int | None:
-    """The place of the highest load that it takes: without clauses on latencies, of the last."""
+    """The place of the highest load that it is proven to take; None if it is none.
+
+    Without clauses on latencies it is the last load of the sweep.
+    """
     if loads.latencies:
         return loads.usable[tier].place
     return len(loads.loads) - 1

@@ -145,19 +145,21 @@ def worth_measuring(
     at its cap least. There are fewer if there are no such answers.
     """
     sold = [answer for answer in answers if _is_sold(answer.purchase)]
-    may_carry = [answer for answer in sold if answer.on.less <= tolerance]
+    may_carry = [answer for answer in sold if answer.on.at_cap_least <= tolerance]
     if not may_carry:
         return []
     cheapest = may_carry[0]
     place = sold.index(cheapest)
-    carrying = [answer for answer in sold[place + 1 :] if answer.on.more <= tolerance]
+    carrying = [
+        answer for answer in sold[place + 1 :] if answer.on.at_cap_most <= tolerance
+    ]
     # Somewhere between these two is the cheapest that does: both ends are worth a measurement.
-    if cheapest.on.more > tolerance and carrying:
+    if cheapest.on.at_cap_most > tolerance and carrying:
         return [cheapest, carrying[0]]
     if not place:
         return [cheapest]
     # It does by both figures, so what is worth knowing is whether a cheaper one does too.
-    nearest = min(sold[:place], key=attrgetter("on.more"))
+    nearest = min(sold[:place], key=attrgetter("on.at_cap_most"))
     return [nearest, cheapest]
 
 

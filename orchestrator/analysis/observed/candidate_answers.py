@@ -1,11 +1,9 @@
 """What each disk of the catalog would have done with the observed demand: shares of the time, and
 one of three words. They are no words of proof: nothing was loaded, and no such disk was touched.
 
-D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
-S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S. At
-least: if commits that wait share a write, so that only reads are done later. Words go by D of a
-demand that is smaller and S of one that is larger by SLACK: a database asks another disk for
-another sum. Why a capped source bounds larger disks alone: docs/research/OBSERVE.md.
+Words go by `at_cap_least` and `at_cap_most` of `OnDisk`, which has all shares of the time: another
+disk is asked for another sum, so its load may be smaller or larger by SLACK.
+docs/research/OBSERVE.md says why a capped source bounds only larger disks.
 """
 
 from __future__ import annotations
@@ -239,14 +237,14 @@ class Observed:
             return "cannot be told", purchase.lacks
         if coverage < LEAST_COVERAGE and self.refused:
             return "cannot be told", self.refused
-        if on.less > self.tolerance:
+        if on.at_cap_least > self.tolerance:
             return "would not", ""
-        if on.more > self.tolerance:
+        if on.at_cap_most > self.tolerance:
             why = self.refused or "the bounds are on both sides"
             return "cannot be told", why
         # What was hidden while the observed disk was at its cap may all fall on this one.
         at_own_cap = max(self.held_back, self.reported_share)
-        was_held_back = is_hidden and on.more + at_own_cap > self.tolerance
+        was_held_back = is_hidden and on.at_cap_most + at_own_cap > self.tolerance
         if was_held_back:
             return "cannot be told", self._held_back_in_words
         # The larger I/Os may count as several, which no reading tells.
@@ -317,7 +315,7 @@ def _least(demand: Demand, sold: _Sold, share: float) -> float:
     # A higher cap is never reached for longer, so the first that carries is found by halving.
     def carries(rate: float) -> bool:
         cap = RateCap("", sold.counted, rate, rate)
-        return judged(demand, (cap,), IO_BYTES).more <= share
+        return judged(demand, (cap,), IO_BYTES).at_cap_most <= share
 
     place = bisect_left(rates, x=True, key=carries)
     return float(rates[min(place, _FINE - 1)])

@@ -42,9 +42,11 @@ _ROUNDED = 1.02
 class CountedLimits:
     """What the observed disks counted, if each counted all of its limits in all of the time.
 
-    source: the limits of each disk. share: of the time of all disks, for which a limit of the disk
-    or of its machine held it back, at most. of_limit: limit of the disks themselves → the share of
-    the disk with most.
+    source: the limits of each disk.
+    share: the largest share of the time of all disks for which a limit of a disk or of its machine
+        may have held it back.
+    of_limit: limit of the disks themselves → the share of the time above it, of the disk that was
+        above it for longest.
     """
 
     source: Limits
@@ -53,7 +55,7 @@ class CountedLimits:
 
     @classmethod
     def of(cls, demands: Sequence[Demand], source: Limits | None) -> Self | None:
-        """The count of these disks. None unless they are known, and counted all of the time."""
+        """The count of these disks. None unless limits are known and all of it was counted."""
         # Nobody counts for a disk whose reads and writes are limited apart.
         if source is None or source.write_iops is not None:
             return None
@@ -77,7 +79,7 @@ class CountedLimits:
         return self.of_limit["ios"] > 0
 
     def settled(self, on: OnDisk, caps: Caps, unit_bytes: int | None) -> OnDisk:
-        """What sums say of one disk in the place of each, as far as the count leaves it open."""
+        """The bounds `on` of a candidate with these caps, narrowed by what the disks counted."""
         if self._serves_all(caps, unit_bytes):
             return _at_most(on, 0.0)
         return _at_least(on, self._least_of(caps))
@@ -98,7 +100,10 @@ class CountedLimits:
         return True
 
     def _least_of(self, caps: Caps) -> float:
-        """For which share of the time a smaller disk would have been asked for more than a cap."""
+        """The least share of the time for which more than a cap is asked for.
+
+        It is 0 unless a cap is lower than the observed disk's limit, by SLACK or more.
+        """
         base: dict[Limited, int | None] = {
             "ios": self.source.iops,
             "bytes": self.source.bytes_per_s,
@@ -125,7 +130,7 @@ def _most(source: Limits) -> dict[Limited, float | None]:
 
 
 def _is_counted(demand: Demand, source: Limits) -> bool:
-    """Whether it counted both limits of its own all the time, and did no more than `source`."""
+    """Whether the disk counted both of its limits all the time, and did no more than `source`."""
     counted: set[Limited] = set()
     for throttle in _counts(demand):
         if throttle.owner == "disk" and throttle.is_of_all:
@@ -147,7 +152,7 @@ def _counts(demand: Demand) -> Iterator[ReportedThrottle]:
 
 
 def _share(demand: Demand, limited: Limited) -> float:
-    """The share of the time for which it was above one limit of its own."""
+    """The share of the time for which the disk was above this limit of its own."""
     over_s = 0.0
     for throttle in _counts(demand):
         if (throttle.limited, throttle.owner) == (limited, "disk"):
@@ -156,12 +161,13 @@ def _share(demand: Demand, limited: Limited) -> float:
 
 
 def machine_share(demands: Sequence[Demand]) -> float | None:
-    """For which share of the time that is known of a disk its machine's limits held it back, at
-    most, of the disk that was held back most: by the disk's count, or by the provider's report of
-    minutes. None if neither is there.
+    """The largest share of the time for which the machine's limits may have held back a disk.
 
-    An EBS volume counts for how long it was above what its machine lets through, for itself. Times
-    of several volumes may overlap, so that their sum, of a stripe, is the most.
+    From 0 to 1, of the intervals that the disk counted. If it counted none, it is of those that the
+    provider reports, whose minutes count whole. None if no disk has either.
+
+    An EBS volume counts for itself how long it was above what its machine lets through. Volumes of
+    a stripe may have been above it at the same time, so their sum is the most.
     """
     shares: list[float] = []
     for demand in demands:
@@ -176,8 +182,11 @@ def machine_share(demands: Sequence[Demand]) -> float | None:
 def _share_over(
     demands: Sequence[Demand], owners: Sequence[Owner], is_counted: bool = True
 ) -> float | None:
-    """For which share of the time that is known of all disks any limit of these was exceeded, at
-    most; None if none is known."""
+    """The largest share of the time for which a limit of these owners may have been exceeded.
+
+    The time is that of all disks together, without intervals of which nobody says whether one was.
+    None if no interval is left.
+    """
     over_s = 0.0
     known_s = 0.0
     for demand in demands:
@@ -204,8 +213,8 @@ def _at_most(on: OnDisk, most: float) -> OnDisk:
         on,
         waits=on.waits.clipped(0.0, most),
         queues=on.queues.clipped(0.0, most),
-        less=min(on.less, most),
-        more=min(on.more, most),
+        at_cap_least=min(on.at_cap_least, most),
+        at_cap_most=min(on.at_cap_most, most),
     )
 
 
@@ -215,6 +224,6 @@ def _at_least(on: OnDisk, least: float) -> OnDisk:
         on,
         waits=on.waits.clipped(least, 1.0),
         queues=on.queues.clipped(least, 1.0),
-        less=max(on.less, least),
-        more=max(on.more, least),
+        at_cap_least=max(on.at_cap_least, least),
+        at_cap_most=max(on.at_cap_most, least),
     )

@@ -3,8 +3,10 @@
 An observed demand is replayed against the limits of a candidate, in the place of one disk or of the
 worst of several. Two shares of the time come out:
 
-- D, the share in which the demand itself asks for a cap: what users see who wait for each I/O.
-- S, the share at a cap if all that waits is done later: what queues of work see.
+- `waits`, in which the demand itself asks for 95 % of a cap or more: what users see who wait for
+  each I/O. docs/research/OBSERVE.md calls it D.
+- `queues`, at a cap if all that waits is done later: what queues of work see. That is S there, and
+  never less than D. At least, commits that wait share a write, so that only reads are done later.
 
 Where readings are in seconds both are known, but for the size of single I/Os. Where readings are
 further apart they are bounds: from seconds that are drawn from pieces of the demand, or, without
@@ -56,7 +58,7 @@ class Hour(NamedTuple):
 class Hours:
     """Hours with readings, in their order.
 
-    begin_s: Unix; upper: the most that S may be; credit: the least of a full bucket, if it was full
+    begin_s: Unix; upper: the most of `queues`; credit: the least of a full bucket, if it was full
     at first (NaN: none, or not known); node, device: the disk that was worst.
 
     Arrays, because a table takes longer to make than all its figures, and each candidate has one.
@@ -91,9 +93,14 @@ class Hours:
 class OnDisk:
     """A candidate in the place of one disk, or of the worst of several.
 
-    waits: D of the demand that was read; NaN where nothing is known of seconds.
-    queues: S of the demand that was read.
-    less: D of a demand that is smaller by SLACK. more: S of one that is larger by it.
+    Each figure is a share of the time, from 0 to 1.
+
+    waits: for which it is at a cap where users wait for each I/O, under the demand that was read;
+        NaN where nothing is known of seconds.
+    queues: for which it is at a cap where work queues, under the same demand.
+    at_cap_least: the least of `waits` under a demand that is smaller by SLACK, or of `queues` where
+        nothing is known of seconds.
+    at_cap_most: the most of `queues` under a demand that is larger by SLACK.
     binding: the cap that the larger demand reaches in most of the time; "" for none.
     hours: what each hour would have been like.
     empty_s: seconds without credit; None where credit is not followed.
@@ -101,15 +108,15 @@ class OnDisk:
 
     waits: Band
     queues: Band
-    less: float
-    more: float
+    at_cap_least: float
+    at_cap_most: float
     binding: str
     hours: Hours
     empty_s: Band | None
 
     @property
     def shares(self) -> tuple[Band, Band, Band]:
-        return self.waits, self.queues, Band(self.less, self.more)
+        return self.waits, self.queues, Band(self.at_cap_least, self.at_cap_most)
 
 
 @lru_cache(maxsize=256)
@@ -117,18 +124,18 @@ def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
     """What these limits would have done. unit: up to so many bytes an I/O counts as one."""
     bounds = bounds_of(demand, caps, unit, SAME)
     slackened = bounds_of(demand, caps, unit, SLACK)
-    less = slackened.waits.least
-    if np.isnan(less):
+    at_cap_least = slackened.waits.least
+    if np.isnan(at_cap_least):
         # Nothing is known of seconds.
-        less = slackened.queues.least
-    more = slackened.queues.most
+        at_cap_least = slackened.queues.least
+    at_cap_most = slackened.queues.most
     credit = _credit(demand, caps, bounds)
     # Seconds are drawn anew for each, so by chance a larger demand may come out lower.
     return OnDisk(
-        waits=bounds.waits.clipped(less, more),
-        queues=bounds.queues.clipped(less, more),
-        less=less,
-        more=more,
+        waits=bounds.waits.clipped(at_cap_least, at_cap_most),
+        queues=bounds.queues.clipped(at_cap_least, at_cap_most),
+        at_cap_least=at_cap_least,
+        at_cap_most=at_cap_most,
         binding=slackened.high.binding,
         hours=_hourly(demand, bounds.reached_s, credit.left),
         empty_s=credit.empty_s,
@@ -213,14 +220,16 @@ def _in_steps(demand: Demand) -> Demand:
 
 def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """The bounds of the disk with the most at a cap, and for each hour the disk that was worst."""
-    worst = max(disks, key=attrgetter("more"))
+    worst = max(disks, key=attrgetter("at_cap_most"))
     if len(disks) == 1:
         return worst
     waits = _highest([disk.waits for disk in disks])
     queues = _highest([disk.queues for disk in disks])
-    less = max(disk.less for disk in disks)
+    at_cap_least = max(disk.at_cap_least for disk in disks)
     hours = _worst_hours([disk.hours for disk in disks])
-    return replace(worst, waits=waits, queues=queues, less=less, hours=hours)
+    return replace(
+        worst, waits=waits, queues=queues, at_cap_least=at_cap_least, hours=hours
+    )
 
 
 def _worst_hours(disks: Sequence[Hours]) -> Hours:
@@ -245,7 +254,7 @@ def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
         waits=_either(disks.waits, machine.waits),
         queues=_either(disks.queues, machine.queues),
         # This is the most: the disk is at its caps in other seconds than the machine is.
-        more=min(1.0, disks.more + machine.more),
+        at_cap_most=min(1.0, disks.at_cap_most + machine.at_cap_most),
         hours=_hours_of_either(worst.hours, disks.hours, machine.hours),
         empty_s=disks.empty_s,
     )

@@ -73,7 +73,7 @@ def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
 def _with_slack(candidate: CandidateAnswer) -> str:
     """The share of the time at the cap by which the answer goes, because another disk is not asked
     for the very same load."""
-    slack = Band(candidate.on.less, candidate.on.more)
+    slack = Band(candidate.on.at_cap_least, candidate.on.at_cap_most)
     return band_in_words(slack, candidate.at_least)
 
 

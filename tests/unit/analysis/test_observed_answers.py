@@ -92,7 +92,13 @@ def test_seconds_give_words() -> None:
     ]
     assert answers["azure/P15"].on.binding == "IOPS"
     for on in (answer.on for answer in answers.values()):
-        assert on.less <= on.waits[0] <= on.waits[1] <= on.queues[1] <= on.more
+        assert (
+            on.at_cap_least
+            <= on.waits[0]
+            <= on.waits[1]
+            <= on.queues[1]
+            <= on.at_cap_most
+        )
         assert on.waits[0] <= on.queues[0] <= on.queues[1]
 
 
@@ -121,7 +127,10 @@ def test_what_less_and_more_would_do_is_told_apart_from_what_was_read() -> None:
         (1200, 0, 0, 0),
     ):
         on = judged(steady, (RateCap("IOPS", "ios", rate, rate),), None)
-        assert on.waits == on.queues == (seen, seen) and (on.less, on.more) == (
+        assert on.waits == on.queues == (seen, seen) and (
+            on.at_cap_least,
+            on.at_cap_most,
+        ) == (
             less,
             more,
         )
@@ -185,7 +194,7 @@ def test_a_machine_s_cap_is_seen_while_another_disk_is_not_read() -> None:
     idle = replace(in_seconds(np.full(7200, 10)), device="sdc")
     is_read = hours < 22_000
     alone = observed(busy, vm=vm)
-    assert all(answer.on.more >= 0.05 for answer in alone.values())
+    assert all(answer.on.at_cap_most >= 0.05 for answer in alone.values())
     for beside in (idle, idle.part(is_read)):
         answers = observed(busy, beside, vm=vm)
         assert {answer.word for answer in answers.values()} <= {
@@ -193,7 +202,7 @@ def test_a_machine_s_cap_is_seen_while_another_disk_is_not_read() -> None:
             "cannot be told",
         }
         for name, answer in answers.items():
-            assert answer.on.more >= alone[name].on.more
+            assert answer.on.at_cap_most >= alone[name].on.at_cap_most
 
 
 def test_two_nodes_have_a_machine_each() -> None:
@@ -216,7 +225,7 @@ def test_disks_that_are_striped_today_are_summed_when_asked() -> None:
     summed_up = observed(total, only=["azure/P15"])
     assert words(apart, "azure/P15") == ["would have carried"]
     assert words(summed_up, "azure/P15") == ["cannot be told"]
-    assert summed_up["azure/P15"].on.more == 1
+    assert summed_up["azure/P15"].on.at_cap_most == 1
 
 
 def test_disks_that_were_read_at_other_moments_are_summed_over_the_coarser_intervals() -> (
@@ -344,7 +353,9 @@ def test_reads_and_writes_together_bound_either_where_they_are_limited_apart() -
         together.amounts[0] = np.nan
         caps = (RateCap("read IOPS", "reads", 750.0, 750.0),)
         on = judged(together, caps, 2**18)
-        assert on.less == 0 and (on.more > ONE_PCT) == (word == "cannot be told")
+        assert on.at_cap_least == 0 and (on.at_cap_most > ONE_PCT) == (
+            word == "cannot be told"
+        )
 
 
 def test_an_unknown_unit_never_carries_but_may_fail() -> None:
@@ -371,8 +382,8 @@ def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
     named = ["azure/E60", "azure/P15", "azure/P30"]
     answers = observed(seen, source=Limits(2300, 150_000_000), only=named)
     true = of_bursty()
-    assert answers["azure/E60"].on.more == pytest.approx(
-        true["azure/E60"].on.more, abs=1e-4
+    assert answers["azure/E60"].on.at_cap_most == pytest.approx(
+        true["azure/E60"].on.at_cap_most, abs=1e-4
     )
     assert (
         answers["azure/E60"].on.queues[1] > 0.05 and not answers["azure/E60"].at_least
@@ -720,11 +731,14 @@ def test_little_of_the_time_gives_no_word() -> None:
 def test_the_two_worth_measuring() -> None:
     answers = [a for a in of_bursty().values() if a.purchase.provider == "azure"]
     cheaper, carries = worth_measuring(answers, 0.02)
-    assert carries.on.more <= 0.02 < cheaper.on.less
+    assert carries.on.at_cap_most <= 0.02 < cheaper.on.at_cap_least
     before = answers[: answers.index(carries)]
-    assert all(cheaper.on.more <= answer.on.more for answer in before)
+    assert all(cheaper.on.at_cap_most <= answer.on.at_cap_most for answer in before)
     may, carries = worth_measuring(answers, ONE_PCT)
-    assert may.on.less <= ONE_PCT < may.on.more and carries.word == "would have carried"
+    assert (
+        may.on.at_cap_least <= ONE_PCT < may.on.at_cap_most
+        and carries.word == "would have carried"
+    )
     costs = [each.purchase.tier.price for each in (may, carries)]
     assert costs[0] and costs[1] and costs[0].monthly <= costs[1].monthly
     calm = observed(in_seconds(np.full(7200, 5.0)), tolerance=0.5)

@@ -263,7 +263,7 @@ def test_of_a_managed_server_the_next_step_is_what_its_provider_can_be_asked(
 
 
 def test_a_larger_disk_of_which_nothing_is_known_is_told_of_what_was_read() -> None:
-    on_disk = replace(LARGE.on, waits=Band(0, 0), queues=Band(0, 0.1), less=0.0)
+    on_disk = replace(LARGE.on, waits=Band(0, 0), queues=Band(0, 0.1), at_cap_least=0.0)
     text = candidate_in_words(replace(LARGE, on=on_disk, at_least=True))
     assert "at least" not in text and "where work queues, of what was read" in text
 
