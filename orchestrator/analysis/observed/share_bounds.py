@@ -143,8 +143,10 @@ def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
 
 
 def forget(demands: Iterable[Demand]) -> None:
-    """Lets go of what was computed of these, which of a week is more than memory should hold. What
-    was drawn for the last of them stays."""
+    """Frees what was computed of these, which of a week is more than memory should hold.
+
+    What `judged` keeps is freed for all demands. What was drawn for the last of these stays.
+    """
     judged.cache_clear()
     _steps_of_hours.cache_clear()
     for demand in demands:
