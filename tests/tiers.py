@@ -17,7 +17,16 @@ _LATENCY = {
     "latency_model": "model",
 }
 _OF_TIER = ("name", "title", "price", "wal", "machine")
-_ORIGIN = ("catalog_type", "source", "as_of", "notes", "vm_caps")
+_ORIGIN = (
+    "catalog_type",
+    "source",
+    "as_of",
+    "notes",
+    "vm_caps",
+    "product",
+    "bought_iops",
+    "bought_bytes_per_s",
+)
 
 
 def a_tier(

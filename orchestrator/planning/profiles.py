@@ -171,7 +171,13 @@ def _declared(
     tier = read.tier.build(source.name, read.title)
     if disk is not None:
         tier = recorded_disk.applied(tier, disk)
-    return tier_catalog.own(tier)
+    # Kept before a machine or a stripe changes the limits: a buyer orders these.
+    origin = replace(
+        tier.origin,
+        bought_iops=tier.limits.total_iops,
+        bought_bytes_per_s=tier.limits.bytes_per_s,
+    )
+    return tier_catalog.own(replace(tier, origin=origin))
 
 
 def _with_latencies(row: Chosen, disk: RecordedDisk | None) -> Chosen:

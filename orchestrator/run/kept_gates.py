@@ -40,6 +40,9 @@ _NAMES = (
     "catalog_type",
     "vm_limits",
     "size_bytes",
+    "product",
+    "bought_iops",
+    "bought_bytes_per_s",
     "snapshots",
     "storage_class",
 )

@@ -201,8 +201,11 @@ class VmCap:
 class Origin:
     """Where a tier's figures are from, and what is to be said about them.
 
-    `catalog_type`: the type of its catalog row, if it has one. `size_bytes`: what each disk holds,
-    as bought; None: not known.
+    `catalog_type`: the type of its catalog row, if it has one. `product`: what its provider calls
+    the disk, with the name of its size; empty: no row says.
+
+    `size_bytes`, `bought_iops`, `bought_bytes_per_s`: what each disk has as bought, whatever its
+    machine lets through; None: not known.
     """
 
     catalog_type: str = ""
@@ -211,6 +214,9 @@ class Origin:
     notes: str = ""
     vm_caps: tuple[VmCap, ...] = ()
     size_bytes: int | None = None
+    product: str = ""
+    bought_iops: int | None = None
+    bought_bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True)

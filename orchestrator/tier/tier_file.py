@@ -49,6 +49,9 @@ _PLACES: Mapping[str, _Place] = {
     "notes": _Place("origin", "notes"),
     "vm_caps": _Place("origin", "vm_caps"),
     "size_bytes": _Place("origin", "size_bytes"),
+    "product": _Place("origin", "product", unused=""),
+    "bought_iops": _Place("origin", "bought_iops"),
+    "bought_bytes_per_s": _Place("origin", "bought_bytes_per_s"),
     "like": _Place("disk", "kind"),
     "storage_class": _Place("disk", "storage_class"),
     "in_memory": _Place("disk", "in_memory"),
@@ -84,8 +87,11 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("read_latency_measured", "write_latency_measured"):
         if not content[key]:
             del content[key]
-    if content["size_bytes"] is None:
-        del content["size_bytes"]
+    for key in ("size_bytes", "bought_iops", "bought_bytes_per_s"):
+        if content[key] is None:
+            del content[key]
+    if not content["product"]:
+        del content["product"]
     if content[_VM_CAPS]:
         content[_VM_LIMITS] = {}
         for cap in content[_VM_CAPS]:

@@ -63,6 +63,9 @@ def bought(row: AskedRow, name: str, title: str) -> Chosen:
             source.as_of,
             notes=" ".join(notes),
             size_bytes=size_bytes,
+            product=_product(row),
+            bought_iops=limits.total_iops,
+            bought_bytes_per_s=limits.bytes_per_s,
         ),
     )
     return Chosen(
@@ -167,14 +170,21 @@ def _price(row: AskedRow, limits: Limits) -> tuple[Price | None, str]:
     return prices.stated(listed, amount), ""
 
 
+def _product(row: AskedRow) -> str:
+    """`Azure Premium SSD v2`, `Azure Premium SSD P30 with on-demand burst`."""
+    if not row.size_name:
+        return row.kind.title
+    product = f"{row.kind.title} {row.size_name}"
+    if row.asked.burst == "on-demand":
+        product += " with on-demand burst"
+    if row.asked.performance_plus:
+        product += " with performance plus"
+    return product
+
+
 def _title(row: AskedRow, limits: Limits) -> str:
-    title = row.kind.title
+    title = _product(row)
     if row.size_name:
-        title = f"{title} {row.size_name}"
-        if row.asked.burst == "on-demand":
-            title += " with on-demand burst"
-        if row.asked.performance_plus:
-            title += " with performance plus"
         return title
     gib = limits_of.whole_gib(row.asked.size_bytes or 0)
     if not row.kind.provisioned:

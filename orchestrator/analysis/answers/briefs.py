@@ -4,6 +4,8 @@ A reader who has thirty seconds reads these and nothing else. Each says only wha
 proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
+from collections.abc import Iterator, Sequence
+
 from orchestrator.analysis.answers import one_profile, provider_metrics, varied_brief
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_of_one_profile import brief_of_one_profile
@@ -18,6 +20,7 @@ from orchestrator.analysis.answers.phrases import (
     opening,
     price_in_words,
     sentence,
+    tier_in_words,
 )
 from orchestrator.analysis.answers.record import (
     Answer,
@@ -99,7 +102,7 @@ def _what(asked: Asked, answer: Answer) -> str:
         return f"no tier to buy yet: none is proven enough for {workloads}"
     if len(parts) == 1:
         return f"no tier to buy yet for {parts[0].subject}"
-    return "; ".join(_tier_for_workload(part) for part in parts)
+    return "; ".join(_tiers_for_workloads(parts))
 
 
 def _met_by_none(asked: Asked, answer: Answer) -> str:
@@ -117,32 +120,42 @@ def _met_by_none(asked: Asked, answer: Answer) -> str:
     return ""
 
 
-def _tier_for_workload(part: PartAnswer) -> str:
-    if part.purchase is None:
-        return f"no tier yet for {part.subject}"
-    return f"{part.purchase.tier} for {part.subject}{_for_price(part.purchase.price)}"
+def _tiers_for_workloads(parts: Sequence[PartAnswer]) -> Iterator[str]:
+    """What to buy for each workload. What a tier is stands where it is named first."""
+    described: set[str] = set()
+    for part in parts:
+        purchase = part.purchase
+        if purchase is None:
+            yield f"no tier yet for {part.subject}"
+            continue
+        words = tier_in_words(purchase)
+        if words in described:
+            words = purchase.tier
+        described.add(words)
+        yield f"{words} for {part.subject}{_for_price(purchase.price)}"
 
 
 def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
+    tier = tier_in_words(purchase)
     price = _for_price(purchase.price)
     if answer.is_example:
-        return f"as an example, buy {purchase.tier}{price}"
+        return f"as an example, buy {tier}{price}"
     if _was_not_measured_here(answer):
-        return f"{purchase.tier} is named, but do not buy by it{price}"
+        return f"{tier} is named, but do not buy by it{price}"
     # What bounds the answer most stands in its place; only what nothing bounds says "buy".
     word = answer.sureness.word
     # A latency that nobody measured may be wrong, and the tier hangs on it.
     if word == MOOT["assumed latency"]:
-        return f"not decided: {purchase.tier} is enough if the assumed latency is right{price}"
+        return f"not decided: {tier} is enough if the assumed latency is right{price}"
     if word in MOOT.values():
-        return f"{purchase.tier} is enough {word}{price}"
+        return f"{tier} is enough {word}{price}"
     # Enough is proven of the tier. That it is the cheapest cannot be, without comparable prices.
     if purchase.price is None or _is_price_open(asked):
-        return f"{purchase.tier} is enough; whether it is the cheapest is open"
+        return f"{tier} is enough; whether it is the cheapest is open"
     cheaper = _cheaper_open(answer)
     if cheaper:
-        return f"{purchase.tier} is enough{price}; {cheaper}"
-    return f"buy {purchase.tier}{price}"
+        return f"{tier} is enough{price}; {cheaper}"
+    return f"buy {tier}{price}"
 
 
 def _may_say_buy(asked: Asked, answer: Answer) -> bool:

@@ -73,7 +73,7 @@ def against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     times = units.format_number(dearer.monthly_cost / named.monthly_cost)
     # The dearer tier may be many times as fast, but with an SLO nobody asked for that.
     if _has_slo(asked):
-        yield f"{dearer.tier} is not needed for {times} times the price"
+        yield f"{dearer.tier} costs {times} times as much and is not needed"
         return
     plan = asked.campaign.plan
     margin = units.format_quantity(plan.margin_pct, "%")
@@ -81,7 +81,8 @@ def against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     if plan.weights:
         where = " by the weighted mean"
     # Enough means proven within the margin of the best, so no tier is faster by more.
-    yield f"{dearer.tier} is at most {margin} faster{where} for {times} times the price"
+    faster = f"is at most {margin} faster{where}"
+    yield f"{dearer.tier} costs {times} times as much and {faster}"
 
 
 def _has_slo(asked: Asked) -> bool:

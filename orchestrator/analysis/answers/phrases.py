@@ -51,16 +51,37 @@ def choice(answer: Answer, part: PartAnswer) -> str:
 
 
 def tier_in_words(purchase: DisksToBuy) -> str:
-    """`ultra, Ultra Disk, each 10,000 IOPS and 250 MB/s`."""
-    limits: list[str] = []
+    """`ultra (Azure Ultra Disk, 250 GiB, 10,000 IOPS, 250 MB/s)`: a name that its user gave, and
+    what to order by it."""
+    disk = disk_in_words(purchase)
+    if not disk:
+        return purchase.tier
+    return f"{purchase.tier} ({disk})"
+
+
+def disk_in_words(purchase: DisksToBuy) -> str:
+    """`2 × Azure Ultra Disk, each 250 GiB, 10,000 IOPS, 250 MB/s`: only what is declared."""
+    name = purchase.product or purchase.title
+    # The title of several disks has their number in it.
+    if purchase.product and purchase.striped > 1:
+        name = f"{purchase.striped} × {name}"
+    figures: list[str] = []
+    if purchase.size_bytes:
+        figures.append(units.format_bytes(purchase.size_bytes))
     if purchase.iops:
-        limits.append(units.format_quantity(purchase.iops, "IOPS"))
+        figures.append(units.format_quantity(purchase.iops, "IOPS"))
     if purchase.bytes_per_s:
-        limits.append(units.format_quantity(purchase.bytes_per_s, "bytes/s"))
-    text = f"{purchase.tier}, {purchase.title}"
-    if not limits:
-        return text
-    return f"{text}, each {prose.listed(limits)}"
+        figures.append(units.format_quantity(purchase.bytes_per_s, "bytes/s"))
+    if figures and purchase.striped > 1:
+        figures[0] = f"each {figures[0]}"
+    if name:
+        figures.insert(0, name)
+    disks: list[str] = []
+    if figures:
+        disks.append(", ".join(figures))
+    if purchase.log_title:
+        disks.append(f"WAL on {purchase.log_title}")
+    return "; ".join(disks)
 
 
 def count_in_words(purchase: DisksToBuy) -> str:
@@ -109,9 +130,16 @@ def scope_in_words(price: MonthlyPrice) -> str:
     words = f"a month for the {price.covers}"
     if price.nodes is not None:
         words += f" of your {prose.counted(price.nodes, 'node')}"
+    remarks: list[str] = []
+    if price.region:
+        remarks.append(f"list price in {price.region}")
     # None means that nobody said, which is no reason to doubt a price.
-    if price.verified is False:
-        words += f" ({LIST_PRICE_NOT_VERIFIED})"
+    if price.verified is False and price.region:
+        remarks.append(NOT_VERIFIED)
+    elif price.verified is False:
+        remarks.append(LIST_PRICE_NOT_VERIFIED)
+    if remarks:
+        words += f" ({', '.join(remarks)})"
     return words
 
 
@@ -119,8 +147,8 @@ def listed_price_in_words(price: MonthlyPrice | None) -> str:
     """The list price in words, with the place and the date at which it was read."""
     if price is None:
         return "not known"
-    # Whether it was verified stands with its source.
-    words = price_in_words(replace(price, verified=None))
+    # Where it was read, and whether it was verified, stands with its source.
+    words = price_in_words(replace(price, verified=None, region=""))
     if not (price.region or price.as_of or price.source):
         return words
     return f"{words}. At list price {where_read(price)}"

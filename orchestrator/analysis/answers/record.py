@@ -136,8 +136,10 @@ class DisksToBuy:
     """A tier, and how many of its disks: what goes on a purchase order.
 
     `tier`: the name of a profile, or a row of the catalog with its keys, as `--tier` takes it.
-    `title`, `iops`, `bytes_per_s`: of each disk, as declared; None: no limit is declared. `disks`:
-    those of all `nodes` of the profile, of which `striped` make up the one disk of a node.
+    `title`: as its profile has it. `product`: what its provider calls each disk; empty: no row of
+    the catalog says. `size_bytes`, `iops`, `bytes_per_s`: of each disk as bought; None: not
+    declared. `disks`: those of all `nodes` of the profile, of which `striped` make up the one disk
+    of a node.
     `log_disks`: those for the write-ahead log, of another kind if it has a `log_title`. None, where
     only a tier is known.
     `machine`: the size of each node; `machines_price`: of all of them, `machines_in_price`:
@@ -157,6 +159,8 @@ class DisksToBuy:
     machine: str = ""
     machines_price: MonthlyPrice | None = None
     machines_in_price: bool = False
+    product: str = ""
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True)

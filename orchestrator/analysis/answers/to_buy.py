@@ -11,7 +11,7 @@ from orchestrator.analysis.answers.record import DisksToBuy, MonthlyPrice, Price
 from orchestrator.analysis.conclusions import ClusterDecision, Decision
 from orchestrator.design import purchase_prices, used_profiles
 from orchestrator.model import ClusterSpec, Profile
-from orchestrator.tier import Price
+from orchestrator.tier import Limits, Price, Tier
 
 
 def disks_to_buy(
@@ -24,6 +24,7 @@ def disks_to_buy(
     log_disks = purchase_prices.log_disks_to_buy(profile)
     # All nodes of the profile count, although fewer may have been measured.
     disks = cluster.nodes_to_buy * disk.count
+    bought = _each_disk(disk)
     log_title: str | None = None
     if disk.wal is not None:
         log_title = disk.wal.title
@@ -34,8 +35,8 @@ def disks_to_buy(
         tier=tier,
         price=_price_of_decision(profile, decision),
         title=disk.title,
-        iops=disk.limits.iops,
-        bytes_per_s=disk.limits.bytes_per_s,
+        iops=bought.iops,
+        bytes_per_s=bought.bytes_per_s,
         nodes=cluster.nodes_to_buy,
         disks=disks,
         striped=disk.count,
@@ -44,7 +45,20 @@ def disks_to_buy(
         machine=cluster.vm or "",
         machines_price=_machines_price(cluster),
         machines_in_price=decision.with_vms,
+        product=disk.origin.product,
+        size_bytes=disk.origin.size_bytes,
     )
+
+
+def _each_disk(disk: Tier) -> Limits:
+    """What each disk is ordered with."""
+    origin = disk.origin
+    if origin.bought_iops is not None or origin.bought_bytes_per_s is not None:
+        return Limits(origin.bought_iops, origin.bought_bytes_per_s)
+    # Campaigns of earlier releases keep only what a node gets: of a stripe, through its machine.
+    if disk.count > 1 or origin.vm_caps:
+        return Limits()
+    return Limits(disk.limits.total_iops, disk.limits.bytes_per_s)
 
 
 def profile_of_decision(

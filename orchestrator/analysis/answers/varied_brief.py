@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.phrases import (
     money,
     scope_in_words,
     sentence,
+    tier_in_words,
 )
 from orchestrator.analysis.answers.record import (
     Answer,
@@ -163,15 +164,31 @@ def _prices(asked: Asked, answer: Answer) -> str:
         scopes.add(scope_in_words(price))
     if len(scopes) > 1:
         return _prices_by_value(asked, answer)
-    texts = [f"{tier} {amount}" for tier, amount in amount_of_tier.items()]
+    described = _described_tiers(answer)
+    texts: list[str] = []
+    for tier, amount in amount_of_tier.items():
+        texts.append(f"{described[tier]} {amount}")
     # What the prices are for is said once, behind the last amount.
     return closed(f"{', '.join(texts)} {''.join(scopes)}".strip())
+
+
+def _described_tiers(answer: Answer) -> dict[str | None, str]:
+    """Tier → the tier with what to order by its name, if that is the same at each value."""
+    described: dict[str | None, str] = {}
+    for part in answer.parts:
+        if part.purchase is None:
+            continue
+        words = tier_in_words(part.purchase)
+        if described.setdefault(part.tier, words) != words:
+            described[part.tier] = part.purchase.tier
+    return described
 
 
 def _prices_by_value(asked: Asked, answer: Answer) -> str:
     """`A month for the disks: ultra 780.00 USD at 3 nodes and 1,560.00 USD at 6 nodes.`"""
     values = _values_in_words(asked)
     texts: list[str] = []
+    described = _described_tiers(answer)
     tier_before: str | None = None
     for part in answer.parts:
         amount = _amount(part)
@@ -184,7 +201,7 @@ def _prices_by_value(asked: Asked, answer: Answer) -> str:
         if part.tier == tier_before:
             texts.append(f"{amount} {place}")
         else:
-            texts.append(f"{part.tier} {amount} {place}")
+            texts.append(f"{described[part.tier]} {amount} {place}")
         tier_before = part.tier
     return closed(f"A month for the {_covers(answer)}: {prose.listed(texts)}")
 

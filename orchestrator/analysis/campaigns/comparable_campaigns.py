@@ -31,6 +31,10 @@ _NOT_THE_DISK = frozenset(
         "notes",
         "vm_caps",
         "vm_limits",
+        "product",
+        # What it does on its machine counts, and is among the limits.
+        "bought_iops",
+        "bought_bytes_per_s",
     }
 )
 

@@ -54,13 +54,17 @@ def _text(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", options_whole))
 
 
+# What a tier is, behind its name.
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
 # A name such as `premium-v2`, which a narrow page would break behind its hyphen; and a price.
 _WHOLE = re.compile(r"[\d.,]+ [A-Z]{3}\b|\w+-\w[\w.]*")
 
 
 def _headline(text: str) -> Markup:
-    """The text in large letters, in which names and prices stay on one line."""
-    return Markup(_WHOLE.sub(_UNBROKEN, str(_text(text))))
+    """The text in large letters, in which names and prices stay on one line. What is in brackets
+    is in small ones."""
+    whole = _WHOLE.sub(_UNBROKEN, str(_text(text)))
+    return Markup(_IN_BRACKETS.sub(r"<small>\g<0></small>", whole))
 
 
 def _inline(chart: blocks.Chart) -> Markup:

@@ -214,7 +214,9 @@ def test_one_workload_is_the_whole_answer() -> None:
     )
     assert answer.sureness.word == "conclusive" and answer.next_steps == ()
     assert not is_undecided(answer) and not has_lost_runs(answer)
-    assert answer.brief.what.startswith("Buy premium: ")
+    assert answer.brief.what.startswith(
+        "Buy premium (Premium SSD P15, 1,100 IOPS, 125 MB/s): "
+    )
 
 
 def test_a_verdict_holds_its_answer() -> None:
@@ -509,10 +511,27 @@ def test_machines_are_in_the_price_or_beside_it(
 
 def test_a_tier_is_told_with_what_it_declares() -> None:
     assert phrases.tier_in_words(V2) == (
-        "premium-v2, Premium SSD v2, each 10,000 IOPS and 250 MB/s"
+        "premium-v2 (Premium SSD v2, 10,000 IOPS, 250 MB/s)"
     )
     unlimited = replace(V2, iops=None, bytes_per_s=None)
-    assert phrases.tier_in_words(unlimited) == "premium-v2, Premium SSD v2"
+    assert phrases.tier_in_words(unlimited) == "premium-v2 (Premium SSD v2)"
+    assert phrases.tier_in_words(replace(unlimited, title="")) == "premium-v2"
+
+
+def test_what_to_order_is_told_by_the_provider_s_name_and_not_by_a_user_s_title() -> (
+    None
+):
+    row = replace(
+        V2,
+        title="our fast disk",
+        product="Azure Premium SSD v2",
+        size_bytes=250 * 2**30,
+        striped=2,
+        log_title="Azure Ultra Disk",
+    )
+    assert phrases.disk_in_words(row) == (
+        "2 × Azure Premium SSD v2, each 250 GiB, 10,000 IOPS, 250 MB/s; WAL on Azure Ultra Disk"
+    )
 
 
 def test_without_a_price_there_is_a_purchase_all_the_same() -> None:

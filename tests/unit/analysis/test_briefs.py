@@ -36,7 +36,10 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
     None
 ):
     brief = compared()
-    assert brief.what == "Buy ultra: 780.00 USD a month for the disks of your 3 nodes"
+    assert brief.what == (
+        "Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s): 780.00 USD a month for the disks "
+        "of your 3 nodes (list price in westus2)"
+    )
     assert brief.why == (
         "In tpcc ultra is 1.09 times as fast as premium-v2, for 525.00 USD a month more."
     )
@@ -53,10 +56,12 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
 
 def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
     brief = compared(workloads=("point-select",))
-    assert brief.what.startswith("Buy premium-v2: 255.00 USD a month")
+    assert brief.what.startswith(
+        "Buy premium-v2 (Premium SSD v2, 10,000 IOPS, 250 MB/s): 255.00 USD a month"
+    )
     assert brief.why == (
         "In point-select premium-v2 is 2.72 times as fast as premium, for 151.32 USD a month more; "
-        "ultra is at most 5 % faster for 3.06 times the price."
+        "ultra costs 3.06 times as much and is at most 5 % faster."
     )
 
 
@@ -96,12 +101,17 @@ def test_one_run_of_each_proves_nothing() -> None:
 
 def test_without_prices_it_does_not_say_buy() -> None:
     brief = compared(priced=False)
-    assert brief.what == "ultra is enough; whether it is the cheapest is open"
+    assert brief.what == (
+        "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s) is enough; whether it is the cheapest "
+        "is open"
+    )
 
 
 def test_an_answer_for_cached_data_is_not_a_purchase() -> None:
     brief = compared(workloads=("insert",), change=facts(data_bytes=GIB // 4))
-    assert brief.what.startswith("premium is enough for cached data only")
+    assert brief.what.startswith(
+        "premium (Premium SSD P15, 1,100 IOPS, 125 MB/s) is enough for cached data only"
+    )
 
 
 def test_runs_that_are_lost_are_said_beside_how_sure_it_is() -> None:
@@ -197,7 +207,9 @@ def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> N
     brief = compared(profiles=("ultra",), workloads=("tpcc",), repetitions=1)
     assert brief.what == "ultra did 12,729 NOPM, p99 171 ms"
     assert brief.how_sure.startswith("Measured once")
-    assert brief.price == "780.00 USD a month for the disks of your 3 nodes."
+    assert brief.price == (
+        "780.00 USD a month for the disks of your 3 nodes (list price in westus2)."
+    )
 
 
 def test_a_machine_that_was_the_limit_is_why() -> None:
@@ -229,7 +241,10 @@ def test_amounts_of_two_currencies_are_not_subtracted() -> None:
         profiles.append(replace(profile, tier=replace(profile.tier, price=price)))
     plan = replace(campaign.plan, profiles=tuple(profiles))
     brief = brief_of(replace(campaign, plan=plan))
-    assert brief.what == "ultra is enough; whether it is the cheapest is open"
+    assert brief.what == (
+        "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s) is enough; whether it is the cheapest "
+        "is open"
+    )
     assert "525" not in brief.why and "3.06" not in brief.why
 
 
@@ -262,7 +277,9 @@ def test_the_neighbour_in_price_is_found_by_price_and_not_by_limits() -> None:
     )
     prices = {"premium": (200.0, "USD"), "v2": (85.0, "USD"), "ultra": (90.0, "EUR")}
     brief = brief_of(priced(campaign, **prices))
-    assert brief.what.startswith("premium-v2 is enough")
+    assert brief.what.startswith(
+        "premium-v2 (Premium SSD v2, 10,000 IOPS, 250 MB/s) is enough"
+    )
     assert "for -" not in brief.why and "costs less" not in brief.why
 
 
@@ -281,7 +298,7 @@ def test_beside_an_slo_nothing_is_said_of_how_much_faster_the_dearer_tier_is() -
     loads = (select, *slo.applied((insert,), "throughput > 100", "--slo"))
     brief = brief_of(replace(campaign, plan=replace(campaign.plan, workloads=loads)))
     assert brief.what.startswith("Buy premium-v2")
-    assert "ultra is not needed for 3.06 times the price" in brief.why
+    assert "ultra costs 3.06 times as much and is not needed" in brief.why
 
 
 def test_a_tier_that_meets_the_slo_says_with_which_figures() -> None:
@@ -291,7 +308,7 @@ def test_a_tier_that_meets_the_slo_says_with_which_figures() -> None:
     )
     assert re.fullmatch(
         r"premium meets new_order p99 < 300 ms \(2\d\d ms\) and nopm > 8000 \(8,\d+ NOPM\); "
-        r"premium-v2 is not needed for 2.46 times the price\.",
+        r"premium-v2 costs 2.46 times as much and is not needed\.",
         brief_of(campaign).why,
     )
 

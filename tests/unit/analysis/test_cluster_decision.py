@@ -125,7 +125,7 @@ def test_it_is_the_first_answer_of_a_report() -> None:
     verdict = judge(campaign)
     assert verdict.cluster is not None
     document = documents.arrange(campaign, verdict)
-    assert document.brief.what.startswith(f"Buy {verdict.cluster.tier}: ")
+    assert document.brief.what.startswith(f"Buy {verdict.cluster.tier} (")
     assert [card.workload for card in document.answers] == ["insert", "tpcc"]
 
 

@@ -17,6 +17,9 @@ _FLAT: Points = ((1000, 0.010),) * 3
 _FALLS: Points = ((1000, 0.010), (300, 0.033), (250, 0.040))
 _SLOW: Points = ((300, 0.033),) * 3
 
+PREMIUM = "premium (Premium SSD P15, 1,100 IOPS, 125 MB/s)"
+ULTRA = "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s)"
+
 
 def _answer(text: str, **tiers: Points) -> Answer:
     figures = loads.at_values(tiers, text)
@@ -38,7 +41,7 @@ def test_a_price_is_for_the_nodes_of_its_value() -> None:
         assert purchase.nodes == nodes
         assert purchase.disks == nodes
     assert answer.brief.price == (
-        "A month for the disks: ultra 780.00 USD at 3 nodes, 1,560.00 USD at 6 nodes and "
+        f"A month for the disks: {ULTRA} 780.00 USD at 3 nodes, 1,560.00 USD at 6 nodes and "
         "2,340.00 USD at 9 nodes."
     )
 
@@ -65,7 +68,8 @@ def test_of_two_tiers_each_is_told_with_its_values() -> None:
         "premium is enough up to 10 tables (6 GiB a node"
     )
     assert answer.brief.price == (
-        "premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes."
+        f"{PREMIUM} 103.68 USD, {ULTRA} 780.00 USD a month for the disks of your 3 nodes "
+        "(list price in westus2)."
     )
 
 
@@ -85,7 +89,8 @@ def test_prices_of_tiers_for_unlike_nodes_stand_with_their_values() -> None:
     """103.68 USD of three nodes stood as the price of six, because the last tier's were named."""
     answer = _answer("nodes=3,6", premium=_FALLS[:2], ultra=_FLAT[:2])
     assert answer.brief.price == (
-        "A month for the disks: premium 103.68 USD at 3 nodes and ultra 1,560.00 USD at 6 nodes."
+        f"A month for the disks: {PREMIUM} 103.68 USD at 3 nodes and {ULTRA} 1,560.00 USD at 6 "
+        "nodes."
     )
 
 
@@ -104,7 +109,7 @@ def test_a_price_is_for_a_workload_that_is_not_varied() -> None:
     answer = judge(loads.build(workloads, figures)).answer
     assert answer is not None
     assert answer.brief.price == (
-        "A month for the disks: ultra 780.00 USD at 3 nodes, 1,560.00 USD at 6 nodes and "
+        f"A month for the disks: {ULTRA} 780.00 USD at 3 nodes, 1,560.00 USD at 6 nodes and "
         "780.00 USD for insert."
     )
 

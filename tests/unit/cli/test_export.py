@@ -138,7 +138,7 @@ def test_a_summary_is_the_question_and_the_brief(
     assert exit_code(words, CampaignApp()) == EXIT_DONE
     question, what, *lines = capfd.readouterr().out.splitlines()
     assert question.endswith("?")
-    assert what.startswith("Buy ultra: ")
+    assert what.startswith("Buy ultra (")
     begins = [line.partition(":")[0] for line in lines]
     assert begins == ["Why", "How sure", "Not tested", "Next"]
 
@@ -151,7 +151,7 @@ def test_the_page_is_printed_and_nothing_else(
     assert exit_code(words, CampaignApp()) == EXIT_DONE
     page = capfd.readouterr().out
     assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
-    assert "Buy ultra" in page
+    assert "Buy ultra <small>(Ultra Disk, " in page
     assert sorted(results.rglob("*")) == before
 
 

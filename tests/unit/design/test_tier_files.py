@@ -11,7 +11,16 @@ from orchestrator.tier import Limits, Tier, VmCap, as_written, tier_file
 from tests.campaigns import build_tier
 from tests.tiers import changed
 
-OF_FEW_TIERS = ("wal", "count", "shared", "in_memory", "read_latency_measured")
+OF_FEW_TIERS = (
+    "wal",
+    "count",
+    "shared",
+    "in_memory",
+    "read_latency_measured",
+    "product",
+    "bought_iops",
+    "bought_bytes_per_s",
+)
 
 
 def test_a_plain_tier_has_none_of_what_few_have() -> None:

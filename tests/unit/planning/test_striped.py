@@ -45,6 +45,25 @@ def test_limits_and_price_are_those_of_all(
     assert striped.title.startswith(f"{striped.count} × ") == (striped.count > 1)
 
 
+def test_a_disk_is_ordered_with_its_limits_whatever_its_machine_lets_through() -> None:
+    """The machine's 12,800 IOPS stood in the ticket as those of each disk."""
+    asked = "type: azure/premium-v2, size: 250GiB, iops: 20000, throughput: 400MB/s"
+    tier = profile(f"{{{asked}, count: 2}}", "azure/Standard_D8s_v5").tier
+    assert tier.limits.iops == 12_800
+    read = TypeAdapter(Tier).validate_python(as_written(tier)).origin
+    assert read.product == "Azure Premium SSD v2"
+    assert read.size_bytes == 250 * 2**30
+    assert read.bought_iops == 20_000
+    assert read.bought_bytes_per_s == 400_000_000
+
+
+def test_numbers_of_a_profile_are_ordered_as_they_stand_in_it() -> None:
+    origin = profile("{iops: 900, throughput: 50MB/s, count: 3}").tier.origin
+    assert origin.product == ""
+    assert origin.bought_iops == 900
+    assert origin.bought_bytes_per_s == 50_000_000
+
+
 def test_bursts_add_up() -> None:
     alone, four = (
         profile(f"{{type: azure/P15, burst: full, count: {count}}}").tier.limits.burst

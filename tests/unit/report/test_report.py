@@ -228,7 +228,7 @@ def test_terminal_shows_status_answer_and_changes() -> None:
         build_campaign(workloads=["point-select"], noise_pct=0.1, frames=False)
     )
     assert shown.startswith(
-        "Buy premium-v2: 255.00 USD a month for the disks of your 3 "
+        "Buy premium-v2 (Premium SSD v2, 10,000 IOPS, 250 MB/s): 255.00 USD a month for "
     )
     assert "\nCONCLUSIVE" in shown
     assert "Emulated disks" in shown

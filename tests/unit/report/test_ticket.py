@@ -48,7 +48,7 @@ def line(text: str, lead: str) -> str:
 @pytest.mark.parametrize(
     ("lead", "words"),
     [
-        ("Tier", "ultra, Ultra Disk, each 10,000 IOPS and 250 MB/s"),
+        ("Tier", "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s)"),
         ("Count", "3 disks, for 3 nodes"),
         (
             "Price",
@@ -229,9 +229,10 @@ def test_one_profile_has_nothing_to_buy() -> None:
 def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) -> None:
     text = as_markdown(campaign)
     assert text.startswith(
-        "## For the ticket: Buy ultra: 780.00 USD a month for the disks"
+        "## For the ticket: Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s): "
+        "780.00 USD a month for the disks"
     )
-    assert "\n- **Tier**: ultra, Ultra Disk" in text
+    assert "\n- **Tier**: ultra (Ultra Disk" in text
     assert "| --- | ---: | --- | --- | --- |\n| premium | 103.68" in text
     assert re.findall(r"(?<!\\)<", text) == []
     assert text.count("```") == 4  # the command, and that of the checksum
