@@ -178,6 +178,8 @@ def test_the_disk_dies(tmp_path: Path) -> None:
     assert program.end() == 2, program.text
     failed, repeated = (data.record for data in store.load(tmp_path / "latest").runs)
     assert (failed.outcome, repeated.outcome) == ("failed", "done")
+    ended = "the disk of node-1 ended, exited (exit 137); "
+    assert str(failed.failure).startswith(ended)
 
 
 @pytest.mark.slow
