@@ -77,6 +77,11 @@ DoubtKind = Literal[
     "doubts not readable", "extension missing",
 ]
 # fmt: on
+_DOUBT_KINDS: Sequence[DoubtKind] = get_args(DoubtKind)
+# The name of each → the same, which a type checker knows.
+_DOUBT_KIND_OF_NAME: Mapping[str, DoubtKind] = dict(
+    zip(_DOUBT_KINDS, _DOUBT_KINDS, strict=True)
+)
 # The effect of a doubt on a verdict. "excludes": its run enters no figure and no decision.
 # "forbids": nothing is concluded in its tier's favour. "limits": the answer's own sentence says it,
 # and how sure it is too where most runs of a workload have it.
@@ -132,6 +137,12 @@ OTHERS = "others_"
 
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
 READ_S = "blks_read_s"
+
+
+def known_doubt_kind(name: str) -> DoubtKind | None:
+    """The kind of this name, for rules and tables; None if only an extension or another version
+    raises it."""
+    return _DOUBT_KIND_OF_NAME.get(name)
 
 
 def group(recorded: object, *path: str) -> Mapping[str, Any]:

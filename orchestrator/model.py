@@ -464,7 +464,8 @@ class Measurement:
 class Doubt:
     """A reason to distrust a number, with what to do about it and what it does to a verdict."""
 
-    # A `facts.DoubtKind`, unless another version or an extension raised it.
+    # An open name: another version or an extension may have raised it. Rules go by
+    # `facts.known_doubt_kind`, which a type checker knows.
     kind: str
     text: str
     advice: str

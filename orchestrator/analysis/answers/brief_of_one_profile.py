@@ -19,6 +19,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.answers.untested_words import is_untested
 from orchestrator.design import purchase_prices
+from orchestrator.facts import known_doubt_kind
 from orchestrator.model import Record
 from orchestrator.texts import prose
 
@@ -62,7 +63,7 @@ def _overload(asked: Asked) -> Iterator[str]:
     if behind and all(overload.only_with_slow_disk(record) for record in behind):
         circumstance = " with a slow disk"
     for doubt in asked.verdict.doubts:
-        if doubt.kind == "overload":
+        if known_doubt_kind(doubt.kind) == "overload":
             yield f"it does not serve the rate asked for{circumstance}"
             return
 

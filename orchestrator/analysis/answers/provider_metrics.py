@@ -17,7 +17,7 @@ from orchestrator.analysis.provider_names import Cloud
 from orchestrator.analysis.telemetry.use.node_values import ProviderReport, VolumeCount
 from orchestrator.design import node_disks
 from orchestrator.design.nodes_by_role import nodes_of_role
-from orchestrator.facts import BottleneckCause, DoubtKind
+from orchestrator.facts import BottleneckCause, DoubtKind, known_doubt_kind
 from orchestrator.model import Record
 from orchestrator.texts import prose
 from orchestrator.tier.slow_disk import disk_of_node
@@ -66,7 +66,9 @@ class ProviderMetrics:
 def of_campaign(asked: Asked) -> ProviderMetrics | None:
     """What to ask for. None where it would tell nothing, or no provider is known that has it."""
     # No provider has metrics of runs that nobody made.
-    if any(doubt.kind in _NOT_MEASURED for doubt in asked.verdict.doubts):
+    if any(
+        known_doubt_kind(doubt.kind) in _NOT_MEASURED for doubt in asked.verdict.doubts
+    ):
         return None
     # Nobody compares two clouds in one campaign, and a command is of one.
     for cloud, records in _by_cloud(asked).items():

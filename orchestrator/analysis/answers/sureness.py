@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.record import (
     Tally,
 )
 from orchestrator.analysis.conclusions import MootWord
+from orchestrator.facts import known_doubt_kind
 from orchestrator.texts import prose
 
 EXAMPLE: SurenessWord = "example: nothing was measured"
@@ -31,7 +32,9 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     tally = _tally(asked)
     lost = _lost_in_words(tally)
     # A rehearsal comes before all that follows from figures: none were measured.
-    if any(doubt.kind == "rehearsal" for doubt in asked.verdict.doubts):
+    if any(
+        known_doubt_kind(doubt.kind) == "rehearsal" for doubt in asked.verdict.doubts
+    ):
         text = "A model made all figures up; `tierbench compare` measures."
         return Sureness(EXAMPLE, text, tally)
     if not asked.contenders and asked.verdict.varied:

@@ -6,10 +6,9 @@ from orchestrator.analysis import results
 from orchestrator.analysis.answers.record import Untested, UntestedKind
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.facts import NoteKind
+from orchestrator.facts import DoubtKind, NoteKind, known_doubt_kind
 
-# A `DoubtKind` each; doubts may be of other kinds too.
-OF_DOUBTS: Mapping[str, UntestedKind] = {
+OF_DOUBTS: Mapping[DoubtKind, UntestedKind] = {
     "rehearsal": "anything",
     "published figures": "any measurement",
     "emulated tier": "real disks",
@@ -33,11 +32,7 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
     """What concerns every figure first, then what concerns sizes."""
     if is_stand_in(campaign):
         yield Untested("real cluster", ABOUT_STAND_IN)
-    for doubt in verdict.doubts:
-        kind = OF_DOUBTS.get(doubt.kind)
-        # Doubts about single runs stand with their figures.
-        if doubt.run is None and kind is not None:
-            yield Untested(kind, str(doubt), doubt.advice)
+    yield from _by_doubts(verdict)
     for note in campaign.plan.notes:
         kind = OF_NOTES.get(note.kind)
         if kind is not None:
@@ -47,6 +42,17 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
             yield Untested(kind, note.text, tiers=tiers)
     if campaign.small_scale:
         yield Untested("size of the data", ABOUT_SMALL_SCALE)
+
+
+def _by_doubts(verdict: Verdict) -> Iterator[Untested]:
+    for doubt in verdict.doubts:
+        # Doubts about single runs stand with their figures.
+        kind_of_doubt = known_doubt_kind(doubt.kind)
+        if doubt.run is not None or kind_of_doubt is None:
+            continue
+        untested_kind = OF_DOUBTS.get(kind_of_doubt)
+        if untested_kind is not None:
+            yield Untested(untested_kind, str(doubt), doubt.advice)
 
 
 def is_stand_in(campaign: Results) -> bool:

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from orchestrator.analysis.conclusions import MootWord
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
+from orchestrator.facts import DoubtKind, known_doubt_kind
 from orchestrator.model import Objective
 from orchestrator.tier import WAYS
-
-_MADE_UP = "rehearsal"
-_CACHED = "data fits in the cache"
-_SHORT = "short window"
-_SATURATED = "host saturated"
 
 # A tier that has one of these limits is where it is by what its provider declares.
 _DECLARED = frozenset({"iops_cap", "bandwidth_cap"})
@@ -29,13 +26,12 @@ def moot(
     words: list[MootWord] = []
     if _is_made_up(contest):
         words.append("made-up figures")
-    if _in_most_runs(_CACHED, contest):
+    if _in_most_runs("data fits in the cache", contest):
         words.append("cached data")
-    held_back = named.cause in HARNESS_CAUSES or _in_most_runs(_SATURATED, contest)
     # An SLO that is met although this machine was the limit is met all the same.
-    if held_back and not slo:
+    if not slo and _is_held_back(named, contest):
         words.append("this machine")
-    if _in_most_runs(_SHORT, contest):
+    if _in_most_runs("short window", contest):
         words.append("short windows")
     if _rests_on_assumed_latency(named, contest, slo):
         words.append("assumed latency")
@@ -45,8 +41,16 @@ def moot(
 def _is_made_up(contest: Contest) -> bool:
     """Whether a model made the figures: what follows from them is an example."""
     return any(
-        doubt.kind == _MADE_UP for doubt in contest.circumstances.doubts.get("", ())
+        known_doubt_kind(doubt.kind) == "rehearsal"
+        for doubt in contest.circumstances.doubts.get("", ())
     )
+
+
+def _is_held_back(named: Candidate, contest: Contest) -> bool:
+    """Whether this machine or its load generator was the limit."""
+    if named.cause in HARNESS_CAUSES:
+        return True
+    return _in_most_runs("host saturated", contest)
 
 
 def _rests_on_assumed_latency(
@@ -97,12 +101,11 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
     return False
 
 
-def _in_most_runs(kind: str, contest: Contest) -> bool:
+def _in_most_runs(kind: DoubtKind, contest: Contest) -> bool:
     """Whether most of the judged runs have this doubt. Other runs enter no figure."""
-    doubted: set[int | None] = set()
+    doubted: set[int] = set()
     for tier_doubts in contest.circumstances.doubts.values():
         for doubt in tier_doubts:
-            if doubt.kind == kind:
+            if known_doubt_kind(doubt.kind) == kind and doubt.run is not None:
                 doubted.add(doubt.run)
-    judged = contest.runs.numbers
-    return 2 * len(judged & doubted) > len(judged)
+    return kinds.are_most(doubted, contest.runs.numbers)

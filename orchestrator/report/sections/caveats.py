@@ -1,6 +1,6 @@
 """Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from orchestrator.analysis import results
 from orchestrator.analysis.answers.untested import (
@@ -11,7 +11,7 @@ from orchestrator.analysis.answers.untested import (
     is_stand_in,
 )
 from orchestrator.design import slow_disks
-from orchestrator.facts import NoteKind
+from orchestrator.facts import DoubtKind, NoteKind, known_doubt_kind
 from orchestrator.model import STORE, Doubt, Note
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
@@ -21,8 +21,7 @@ from orchestrator.texts.prose import capitalized, first_few, listed
 
 STUDY_NODES = 3
 
-# Labels by `DoubtKind`; doubts may be of other kinds too.
-_LABELS_OF_DOUBTS: Mapping[str, str] = {
+_LABELS_OF_DOUBTS: Mapping[DoubtKind, str] = {
     "emulated tier": "Emulated disks",
     "none tier": "No disk limits",
     "rehearsal": "Rehearsal: nothing was measured",
@@ -50,7 +49,7 @@ _LABEL_OF_OTHER_NOTES = "Not as asked"
 # Somebody may have to act on these, be the figures good or bad.
 _FIRST: tuple[NoteKind, ...] = ("unfinished", "left behind")
 # Said of the price, and of how sure the answer is.
-_IN_BRIEF = ("price not verified", "one repetition")
+_IN_BRIEF: tuple[DoubtKind, ...] = ("price not verified", "one repetition")
 _ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
 
 
@@ -114,12 +113,17 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
         text = _shared(index, doubts)
         # Doubts of a kind may share their advice, which is given once.
         advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
-        is_in_brief = kind in OF_DOUBTS or kind in _IN_BRIEF
+        known_kind = known_doubt_kind(kind)
+        is_in_brief = known_kind in OF_DOUBTS or known_kind in _IN_BRIEF
         yield Stamp(_label_of_doubts(kind), text, " ".join(advice), is_in_brief)
 
 
 def _label_of_doubts(kind: str) -> str:
-    return _LABELS_OF_DOUBTS.get(kind, capitalized(kind))
+    known_kind = known_doubt_kind(kind)
+    # Those of extensions have no label here.
+    if known_kind is None:
+        return capitalized(kind)
+    return _LABELS_OF_DOUBTS.get(known_kind, capitalized(kind))
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:
@@ -129,7 +133,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     if readings:
         yield Stamp("As read here", " ".join(readings), "")
     yield from _about_files(index)
-    doubted = {doubt.kind for doubt in index.verdict.doubts}
+    doubted = {known_doubt_kind(doubt.kind) for doubt in index.verdict.doubts}
     for note in notes:
         # Files have one stamp together: there may be as many as the campaign has.
         if note.kind in results.ABOUT_FILES or note.kind in _FIRST:
@@ -153,7 +157,7 @@ def _about_files(index: ReportIndex) -> Iterator[Stamp]:
         yield Stamp(_LABEL_OF_OTHER_NOTES, " ".join(sentences), "")
 
 
-def _is_said_elsewhere(note: Note, doubted: set[str]) -> bool:
+def _is_said_elsewhere(note: Note, doubted: Set[DoubtKind | None]) -> bool:
     # Readings have a stamp together; what prices did to an answer stands in the answer.
     if note.kind in ("reading", "prices"):
         return True
@@ -189,7 +193,9 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
     if all(cluster.member in ("none", STORE) for cluster in clusters):
         return
     nodes = max(cluster.nodes for cluster in clusters)
-    is_doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
+    is_doubted = any(
+        known_doubt_kind(doubt.kind) == "fewer nodes" for doubt in index.verdict.doubts
+    )
     if nodes >= STUDY_NODES or is_doubted:
         return
     text = f"The published study has {STUDY_NODES}."

@@ -19,7 +19,7 @@ from orchestrator.analysis.doubts.machine_checks import _host_saturated
 from orchestrator.analysis.doubts.pace_checks import _not_begun, _Pace
 from orchestrator.analysis.doubts.provider_checks import _copied_volume
 from orchestrator.doubt_effects import DOUBT_EFFECTS
-from orchestrator.facts import DoubtKind
+from orchestrator.facts import DoubtKind, known_doubt_kind
 from orchestrator.model import Doubt
 from tests.sources import MODULES, PACKAGE, nodes
 
@@ -52,6 +52,38 @@ def raised() -> set[tuple[str, str]]:
 def test_each_kind_is_raised_with_the_effect_that_format_2_gave_it() -> None:
     assert raised() == set(DOUBT_EFFECTS.items())
     assert set(DOUBT_EFFECTS) == set(get_args(DoubtKind))
+
+
+def test_a_kind_that_an_extension_brought_is_shown_and_known_to_no_rule() -> None:
+    assert known_doubt_kind("overload") == "overload"
+    theirs = Doubt("disk too warm", "seen", "repeat it")
+    assert theirs.kind == "disk too warm"
+    assert known_doubt_kind(theirs.kind) is None
+
+
+def _name_of_a_doubt_kind(node: ast.expr) -> bool:
+    """Whether it is `doubt.kind`, which is any text, so that a misspelt one passes mypy."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "kind"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "doubt"
+    )
+
+
+def test_rules_go_by_kinds_that_a_type_checker_knows() -> None:
+    untyped: list[str] = []
+    for file in MODULES:
+        for node in nodes(file):
+            if not isinstance(node, ast.Compare):
+                continue
+            compares = any(isinstance(how, (ast.Eq, ast.NotEq)) for how in node.ops)
+            among = ast.unparse(node.comparators[0])
+            if not compares and not among.lstrip("_").isupper():
+                continue
+            if any(map(_name_of_a_doubt_kind, (node.left, *node.comparators))):
+                untyped.append(f"{file.name}:{node.lineno}: {ast.unparse(node)}")
+    assert untyped == [], "compare `known_doubt_kind(doubt.kind)`"
 
 
 @pytest.mark.parametrize("maker", MAKERS)
