@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.answers.sureness import MOOT
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.design import varied_workloads
 from orchestrator.facts import DoubtKind
 from orchestrator.texts import prose
@@ -40,7 +40,7 @@ def _kinds_in_words(asked: Asked, word: SurenessWord) -> Iterator[str]:
     runs_by_subject = _runs_that_count(asked)
     counting = set[int]().union(*runs_by_subject.values())
     doubted: dict[str, int] = {}
-    for kind, runs in kinds.runs_limited(asked.verdict.doubts).items():
+    for kind, runs in by_effect.runs_limited(asked.verdict.doubts).items():
         if _are_most_of_a_subject(runs, runs_by_subject):
             doubted[kind] = len(runs & counting)
     for kind in sorted(doubted, key=doubted.__getitem__, reverse=True):
@@ -51,7 +51,7 @@ def _kinds_in_words(asked: Asked, word: SurenessWord) -> Iterator[str]:
 def _are_most_of_a_subject(
     doubted: set[int], runs_by_subject: Mapping[str, set[int]]
 ) -> bool:
-    return any(kinds.are_most(doubted, runs) for runs in runs_by_subject.values())
+    return any(by_effect.are_most(doubted, runs) for runs in runs_by_subject.values())
 
 
 def _runs_that_count(asked: Asked) -> Mapping[str, set[int]]:
@@ -61,8 +61,10 @@ def _runs_that_count(asked: Asked) -> Mapping[str, set[int]]:
         subjects[load.name] = varied_workloads.decision_subject(load)
     numbers: dict[str, set[int]] = {}
     for (_, workload), runs in asked.campaign.counting.items():
-        of_subject = numbers.setdefault(subjects[workload], set())
-        of_subject.update(run.record.run.number for run in runs)
+        # Probes are runs of loads that are not among those of the plan, and decide nothing.
+        if workload in subjects:
+            numbers_here = numbers.setdefault(subjects[workload], set())
+            numbers_here.update(run.record.run.number for run in runs)
     return numbers
 
 

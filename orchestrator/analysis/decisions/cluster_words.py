@@ -15,7 +15,7 @@ from orchestrator.analysis.decisions.cluster_standings import (
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.decisions.no_contest import no_contest
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.statistics import looks
 from orchestrator.model import Doubt
 from orchestrator.texts.prose import all_of, listed
@@ -153,7 +153,7 @@ def _limited_by(contests: Sequence[Contest]) -> str:
         # All workloads mostly have one scale, which is told once.
         if contest.circumstances.scale and scale not in limits:
             limits.append(scale)
-    return remarks.limits_in_words([*limits, *kinds.limiting(doubts)])
+    return remarks.limits_in_words([*limits, *by_effect.limiting(doubts)])
 
 
 def _at_ceiling(contests: Sequence[Contest]) -> str:

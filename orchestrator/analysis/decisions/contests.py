@@ -15,7 +15,7 @@ from orchestrator.analysis.decisions.contest_rules import (
     ContestRuns,
 )
 from orchestrator.analysis.decisions.proof import ComparedTiers, Proof, prove
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design import purchase_prices
@@ -50,7 +50,7 @@ class Contest:
 
     def flattered(self, candidate: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
-        return kinds.forbidding(self.circumstances.doubts.get(candidate.name, ()))
+        return by_effect.forbidding(self.circumstances.doubts.get(candidate.name, ()))
 
     @cached_property
     def limited_by(self) -> list[str]:
@@ -58,7 +58,7 @@ class Contest:
         doubts: list[Doubt] = []
         for tier_doubts in self.circumstances.doubts.values():
             doubts += tier_doubts
-        limits = kinds.limiting(doubts)
+        limits = by_effect.limiting(doubts)
         if self.circumstances.scale:
             return [f"scale {self.circumstances.scale}", *limits]
         return limits

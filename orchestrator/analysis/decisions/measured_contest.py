@@ -19,7 +19,7 @@ from orchestrator.analysis.decisions.contest_rules import (
 )
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.decisions.effort import RepetitionEffort
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.overload import Overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
@@ -214,7 +214,7 @@ class MeasuredContest(ABC):
             at_ceiling=self.at_ceiling,
             constant_latency=self.constant_latency,
             overload=self.overload,
-            doubts=kinds.of_tiers(self.campaign.plan, self.doubts, names),
+            doubts=by_effect.of_tiers(self.campaign.plan, self.doubts, names),
             scale=self.campaign.small_scale,
         )
 

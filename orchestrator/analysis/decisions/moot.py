@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from orchestrator.analysis.conclusions import MootWord
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.facts import DoubtKind, known_doubt_kind
 from orchestrator.model import Objective
@@ -108,4 +108,4 @@ def _in_most_runs(kind: DoubtKind, contest: Contest) -> bool:
         for doubt in tier_doubts:
             if known_doubt_kind(doubt.kind) == kind and doubt.run is not None:
                 doubted.add(doubt.run)
-    return kinds.are_most(doubted, contest.runs.numbers)
+    return by_effect.are_most(doubted, contest.runs.numbers)

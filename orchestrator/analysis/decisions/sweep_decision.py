@@ -17,7 +17,7 @@ from orchestrator.analysis.decisions.load_sweeps import (
     objective_tests,
 )
 from orchestrator.analysis.decisions.moot import moot
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design.slo import format_objective
 from orchestrator.texts import prose
@@ -144,7 +144,7 @@ def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
     # A doubt about runs at another load says nothing of this one.
     numbers = {run.record.run.number for run in loads.runs(tier)[place]}
     doubts = contest.circumstances.doubts.get(tier, ())
-    doubt = kinds.forbidding(doubt for doubt in doubts if doubt.run in numbers)
+    doubt = by_effect.forbidding(doubt for doubt in doubts if doubt.run in numbers)
     if doubt is None:
         return ""
     return f"{doubt.text} ({doubt.kind})"

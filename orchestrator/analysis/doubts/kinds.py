@@ -1,10 +1,10 @@
-"""All checks of a campaign and its runs, and what the doubts that they find do to an answer. Pure.
+"""All checks of a campaign and its runs. Pure.
 
 A check looks for one thing that limits what figures say, and yields a doubt for each place where
-it finds it. `find` makes all checks; the functions below it sort doubts by tier and effect.
+it finds it. `find` makes all checks; `by_effect` says what their doubts do to an answer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from orchestrator.analysis import results
@@ -27,8 +27,7 @@ from orchestrator.analysis.doubts import (
     written_checks,
 )
 from orchestrator.analysis.telemetry.use import all_nodes
-from orchestrator.model import Doubt, Plan
-from orchestrator.texts.prose import counted
+from orchestrator.model import Doubt
 
 RunCheck = Callable[[results.RunData, all_nodes.Totals], Iterable[Doubt]]
 CampaignCheck = Callable[[results.Results], Iterable[Doubt]]
@@ -85,9 +84,6 @@ RUN_CHECKS: tuple[RunCheck, ...] = (
 )
 
 
-# ------------------------------------------------------------------ finding them
-
-
 def find(campaign: results.Results) -> tuple[Doubt, ...]:
     """All doubts about a campaign: first of the whole, then run by run.
 
@@ -121,60 +117,3 @@ def of_run(run: results.RunData, values: all_nodes.Totals) -> Iterator[Doubt]:
     for check in RUN_CHECKS:
         for doubt in check(run, values):
             yield replace(doubt, run=_number(run))
-
-
-# ------------------------------------------------------------------ what they do to an answer
-
-
-def of_tiers(
-    plan: Plan, doubts: Iterable[Doubt], workloads: list[str]
-) -> dict[str, list[Doubt]]:
-    """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
-    tier_of: dict[int | None, str] = {None: ""}
-    for run in plan.runs:
-        if run.workload in workloads:
-            tier_of[run.number] = run.profile
-    doubts_by_tier: dict[str, list[Doubt]] = {}
-    for doubt in doubts:
-        if doubt.run in tier_of:
-            tier = tier_of[doubt.run]
-            doubts_by_tier.setdefault(tier, []).append(doubt)
-    return doubts_by_tier
-
-
-def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
-    """The first for which nothing is concluded in a tier's favour."""
-    for doubt in doubts:
-        if doubt.effect == "forbids":
-            return doubt
-    return None
-
-
-def limiting(doubts: Iterable[Doubt]) -> list[str]:
-    """The kinds that limit an answer, with how many runs each is about: `short window (3 runs)`."""
-    texts: list[str] = []
-    for kind, runs in runs_limited(doubts).items():
-        texts.append(_with_its_runs(kind, runs))
-    return texts
-
-
-def runs_limited(doubts: Iterable[Doubt]) -> dict[str, set[int]]:
-    """Kind that limits an answer → the runs it is about; none of a doubt about the campaign."""
-    runs_of: dict[str, set[int]] = {}
-    for doubt in doubts:
-        if doubt.effect == "limits":
-            runs = runs_of.setdefault(doubt.kind, set())
-            if doubt.run is not None:
-                runs.add(doubt.run)
-    return runs_of
-
-
-def are_most(doubted: Set[int], runs: Set[int]) -> bool:
-    """Whether more than half of the runs are doubted."""
-    return 2 * len(runs & doubted) > len(runs)
-
-
-def _with_its_runs(kind: str, runs: set[int]) -> str:
-    if runs:
-        return f"{kind} ({counted(len(runs), 'run')})"
-    return kind

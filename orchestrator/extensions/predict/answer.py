@@ -23,7 +23,7 @@ from orchestrator.analysis.answers.record import (
     Untested,
 )
 from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts import by_effect
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, finished
 from orchestrator.extensions.predict.nearest import Nearest, nearest
@@ -62,7 +62,7 @@ def doubts_of_cell(campaign: Results, verdict: Verdict, run: Run) -> tuple[str, 
     if campaign.small_scale:
         texts.append(f"scale {campaign.small_scale}")
     cell_doubts = [doubt for doubt in verdict.doubts if doubt.run in numbers]
-    return (*texts, *kinds.limiting(cell_doubts))
+    return (*texts, *by_effect.limiting(cell_doubts))
 
 
 def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis import results, verdicts
-from orchestrator.analysis.doubts import kinds, validity
+from orchestrator.analysis.doubts import by_effect, validity
 from orchestrator.analysis.results import Results
 from orchestrator.doubt_effects import DOUBT_EFFECTS
 from orchestrator.model import Doubt, Record
@@ -173,7 +173,7 @@ def test_a_doubt_that_nothing_here_knows_does_what_it_says() -> None:
     campaign = campaign_with(lambda record: replace(record, doubts=(doubt,)), WILD)
     judged = verdicts.judge(campaign)
     assert not judged.excluded and doubt in judged.doubts
-    assert "disk was warm (1 run)" in kinds.limiting(judged.doubts)
+    assert "disk was warm (1 run)" in by_effect.limiting(judged.doubts)
 
 
 def test_a_figure_far_off_excludes_nothing() -> None:
