@@ -63,11 +63,14 @@ def folder_of(module: Path) -> str:
     return "/".join(parts[:2])
 
 
-def drawn(folders: list[str], count: int, seed: int) -> list[Mutant]:
-    """`count` of each folder, two and a half times as many of those with answers."""
+def drawn(folders: list[str], kinds: list[str], count: int, seed: int) -> list[Mutant]:
+    """`count` of each folder, two and a half times as many of those with answers; of these kinds,
+    or of all if there are none."""
     by_folder: defaultdict[str, list[Mistake]] = defaultdict(list)
     for module in sorted(PACKAGE.rglob("*.py")):
-        by_folder[folder_of(module)] += mutant_sources.possible(module)
+        for mistake in mutant_sources.possible(module):
+            if not kinds or mistake.kind in kinds:
+                by_folder[folder_of(module)].append(mistake)
     mutants: list[Mutant] = []
     for folder in folders or sorted(by_folder):
         dice = random.Random(f"{seed} {folder}")
@@ -203,6 +206,13 @@ def main() -> None:
     asked.add_argument("folders", nargs="*", help="only these; all of the package")
     asked.add_argument("--count", type=int, default=8, help="mutants of each folder")
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        choices=sorted(mutant_sources.CHANGES),
+        help="only of this kind; can be repeated",
+    )
     asked.add_argument("--processes", type=int, default=2)
     asked.add_argument(
         "--most-s", type=float, default=60.0, help="CPU time of a mutant's tests"
@@ -252,7 +262,7 @@ def measure(options: argparse.Namespace) -> None:
     if options.again:
         mutants = survivors()
     else:
-        mutants = drawn(options.folders, options.count, options.seed)
+        mutants = drawn(options.folders, options.kind, options.count, options.seed)
     known = mutant_sources.equivalent()
     results: list[Result] = []
     rest: list[Mutant] = []
