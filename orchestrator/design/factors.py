@@ -133,7 +133,11 @@ def _rate(text: str) -> float:
 
 
 def _link_rate(text: str) -> float:
-    return float(parse_link_rate(text))
+    bytes_per_s = float(parse_link_rate(text))
+    # A network of nothing cannot be set, and a run would only learn it when it began.
+    if not bytes_per_s:
+        raise ValueError(f"a network lets through more than {text}")
+    return bytes_per_s
 
 
 def _memory(text: str) -> float:
