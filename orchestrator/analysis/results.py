@@ -303,10 +303,10 @@ def measuring_pct(campaign: Results) -> float | None:
     for phase in _phases(campaign.runs):
         if phase.name in ("warm-up", "measure"):
             useful_s += phase.duration_s
-    begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
-    if useful_s and end_s > begin_s:
-        return 100 * useful_s / (end_s - begin_s)
-    return None
+    span = span_s(campaign.runs)
+    if span is None or useful_s <= 0:
+        return None
+    return 100 * useful_s / (span.end_s - span.begin_s)
 
 
 def _phases(runs: Iterable[RunData]) -> list[Phase]:

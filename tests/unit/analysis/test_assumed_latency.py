@@ -159,6 +159,9 @@ def test_what_was_measured_or_stated_of_both_decides() -> None:
         ({"sessions_reading_pct": 80.0}, True),  # nobody told of syncs
         ({"sessions_reading_pct": 2.0, "log_syncing_pct": 70.0}, True),
         ({"log_syncing_pct": 1.0, "seen_syncing_pct": 30.0}, True),
+        # One of twenty sessions is somebody who waits.
+        ({"sessions_reading_pct": 80.0, "log_syncing_pct": 5.0}, True),
+        ({"sessions_reading_pct": 80.0, "log_syncing_pct": 4.9}, False),
         ({}, True),
     ],
 )

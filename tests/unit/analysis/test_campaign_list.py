@@ -10,6 +10,7 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.analysis.conclusions import Decision
 from orchestrator.model import Note, Objective, Workload
 from tests.campaigns import build_campaign
 
@@ -76,3 +77,40 @@ def test_a_verdict_of_an_earlier_release_is_told_by_its_decisions() -> None:
     assert entry.decisions is not None and len(entry.decisions) == 2
     texts = [f"{load}: {words}" for load, words in entry.decisions.items()]
     assert entry.answer == "; ".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("began_s", "fault", "is_recent"),
+    [
+        (100.0, "", True),
+        (99.9, "", False),
+        # Of a broken folder nothing else can be asked for.
+        (100.0, "cut", True),
+        (99.9, "cut", False),
+        (None, "cut", False),
+    ],
+)
+def test_what_began_since_then_began_at_that_moment_or_later(
+    began_s: float | None, fault: str, is_recent: bool
+) -> None:
+    entry = Entry("folder", began_s, fault)
+    assert entry.is_of(None, None, None, since_s=100.0) is is_recent
+
+
+@pytest.mark.parametrize(
+    ("judged_runs", "left_out"),
+    [
+        (3, ()),
+        (4, ("its verdict is of 4 finished runs, and now there are 3",)),
+    ],
+)
+def test_runs_are_lost_if_the_verdict_is_of_more_than_there_are(
+    judged_runs: int, left_out: tuple[str, ...]
+) -> None:
+    entry = Entry("folder", None, done=3)
+    assert campaign_list.with_lost_runs(entry, judged_runs).left_out == left_out
+
+
+@pytest.mark.parametrize(("tiers", "words"), [(1, "one tier"), (2, "no answer")])
+def test_of_one_tier_nothing_was_to_be_decided(tiers: int, words: str) -> None:
+    assert campaign_list.phrase(Decision("tpcc", None, "why"), tiers) == words

@@ -205,6 +205,31 @@ def test_nodes_are_not_allowed_to_differ_where_tables_do() -> None:
     }
 
 
+def of_repetitions(count: int, first: float = 10.0) -> Values:
+    """Values of tables from `first` on, each measured so often."""
+    campaign = campaign_of({"premium": (1000, 900, 800, 700)})
+    runs = [run for run in campaign.runs if run.record.run.repetition <= count]
+    (values,) = Values.of_plan(replace(campaign, runs=tuple(runs)), "factor").values()
+    least, *others = values.loads
+    least = least._replace(value=replace(least.value, number=first))
+    return replace(values, loads=(least, *others))
+
+
+@pytest.mark.parametrize(
+    ("values", "has_laws"),
+    [
+        (of_repetitions(1), False),
+        (of_repetitions(2), True),
+        # Zero has no logarithm.
+        (of_repetitions(2, first=0.0), False),
+    ],
+)
+def test_a_law_takes_two_repetitions_and_values_above_zero(
+    values: Values, has_laws: bool
+) -> None:
+    assert bool(list(laws.of_tier(values, "premium"))) is has_laws
+
+
 # ------------------------------------------------------------------ the growth horizon
 
 BEST = (1000.0,) * 4
@@ -229,6 +254,13 @@ def test_a_tier_may_be_enough_everywhere_or_nowhere() -> None:
     assert text.startswith("premium is proven enough at every value, up to 40 tables")
     (text,) = horizons((500, 400, 300, 200))
     assert text.startswith("premium is not enough even at 10 tables (6 GiB")
+
+
+def test_between_two_sizes_of_data_their_sizes_are_told() -> None:
+    text = "data=10,20 tables"
+    campaign = campaign_of({"premium": (1000, 300), "ultra": BEST[:2]}, text)
+    (horizon,) = factor_of(campaign).horizons
+    assert horizon.startswith("premium is enough up to 10 tables (6 GiB a node, 6 ×")
 
 
 def test_what_is_not_proven_ends_the_horizon_too() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,6 +187,20 @@ def test_a_sweep_of_new_orders_has_its_costs_for_these() -> None:
 
     found = decided(loads.build(loads.swept(THREADS), figures))
     assert {offer.unit for offer in found.offers} == {"1,000 NOPM"}
+
+
+@pytest.mark.parametrize(
+    ("longest_s", "words"),
+    [(60.0, ", windows of 60 s"), (90.0, "(repetitions 1 to 3)")],
+)
+def test_the_windows_of_all_loads_are_told_if_they_are_alike(
+    longest_s: float, words: str
+) -> None:
+    campaign = campaign_of({"premium": SLOW, "ultra": FAST})
+    *loads_of_plan, last = campaign.plan.workloads
+    last = replace(last, measure_s=longest_s)
+    plan = replace(campaign.plan, workloads=(*loads_of_plan, last))
+    assert decided(replace(campaign, plan=plan)).basis.endswith(words)
 
 
 def test_points_of_a_sweep_are_no_contests_of_their_own() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from orchestrator.analysis import metric_values, overload
+from orchestrator.analysis import metric_values, overload, recoveries
 from orchestrator.analysis.results import RunData
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Record
@@ -169,7 +169,7 @@ def slowed(rate: float | None, before_per_s: float | None, begin_s: float) -> Re
         (slowed(1000.0, 1000.0 - 21.1, 20.0), True),
         (slowed(1000.0, 1000.0 - 21.4, 20.0), False),
         # Of 400,000 that are due 1 % is more: 4,000.
-        (slowed(20_000.0, 20_000 - 199.0, 20.0), True),
+        (slowed(20_000.0, 20_000 - 200.0, 20.0), True),
         (slowed(20_000.0, 20_000 - 201.0, 20.0), False),
         # It is not known of which rate, or what was served before.
         (slowed(None, 100.0, 20.0), True),
@@ -181,3 +181,62 @@ def test_whether_a_rate_is_served_but_for_the_slow_disk(
     record: Record, is_only_then: bool
 ) -> None:
     assert overload.only_with_slow_disk(record) is is_only_then
+
+
+@pytest.mark.parametrize(
+    ("left_s", "gap"),
+    [
+        # The load is as before when five seconds in a row are; the disk is late by a second.
+        (6.0, "not recovered"),
+        (5.9, "ended too soon"),
+    ],
+)
+def test_what_ends_soon_after_a_slow_disk_has_no_time_to_recover(
+    left_s: float, gap: str
+) -> None:
+    record = slowed(None, 100.0, 20.0)
+    load = replace(record.workload, measure_s=25.0 + left_s)
+    assert recoveries.recovery_gap(replace(record, workload=load)) == gap
+
+
+def counted(**facts: float) -> Record:
+    """A run of one thread and 60 s, of which its generator counted this."""
+    record = a_run().record
+    load = replace(record.workload, threads=1, measure_s=60.0)
+    return replace(record, workload=load, facts={**record.facts, "generator": facts})
+
+
+@pytest.mark.parametrize(
+    ("unstarted", "begun", "behind"),
+    [
+        # 1 % of what was due, and more than two a thread.
+        (10.0, 990.0, (10.0, 1000.0)),
+        (9.0, 991.0, None),
+        (3.0, 97.0, (3.0, 100.0)),
+        (2.0, 98.0, None),
+        (0.0, 1000.0, None),
+    ],
+)
+def test_what_was_due_and_had_not_begun_shows_a_queue(
+    unstarted: float, begun: float, behind: tuple[float, float] | None
+) -> None:
+    record = counted(unstarted=unstarted, recorded_transactions=begun)
+    assert overload.not_begun(record) == behind
+
+
+@pytest.mark.parametrize(
+    ("rate_per_s", "served", "is_behind"),
+    [
+        # Of 144 arrivals chance explains three roots, which are a quarter of them.
+        (2.4, 0.75, False),
+        (2.4, 0.74, True),
+        # Of 600,000 it explains less than 1 %.
+        (10_000.0, 0.991, False),
+        (10_000.0, 0.989, True),
+    ],
+)
+def test_a_rate_is_not_served_if_chance_does_not_explain_what_is_missing(
+    rate_per_s: float, served: float, is_behind: bool
+) -> None:
+    record = counted(served_of_asked=served, arrival_rate_per_s=rate_per_s)
+    assert (overload.not_served(record) is not None) is is_behind

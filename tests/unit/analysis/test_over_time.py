@@ -147,6 +147,16 @@ def test_drift_between_them_is_always_a_doubt() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("days", "words"), [(2, "(2 days apart)"), (1.5, "(36 h apart)")]
+)
+def test_from_two_days_on_the_time_between_is_told_in_days(
+    days: float, words: str
+) -> None:
+    made = compared(on(campaign_of_rates(), 0), on(campaign_of_rates(), days))
+    assert words in made.doubts[0]
+
+
 def test_other_code_and_images_are_allowed_and_said() -> None:
     rebuilt = {**IDENTITY, "images": {"client": "9", "database": "2"}}
     made = compared(
@@ -529,3 +539,12 @@ def test_the_spread_of_days_is_never_taken_from_campaigns_of_two_disks() -> None
 )
 def test_a_change_of_the_margin_is_none(change_pct: float, word: str) -> None:
     assert trend._word(change_pct, margin_pct=5.0) == word
+
+
+@pytest.mark.parametrize(("others", "is_asked"), [(5, True), (4, False)])
+def test_five_campaigns_of_a_level_let_expect_the_next(
+    others: int, is_asked: bool
+) -> None:
+    """The newest is at twice the level."""
+    level = [0.01 * (-1) ** number for number in range(others)]
+    assert bool(trend.open_question([*level, math.log(2)])) is is_asked

@@ -14,7 +14,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import Measurement, Node, Objective
+from orchestrator.model import Measurement, Node, Objective, Phase
 from tests.campaign_tables import (
     empty_samples,
     growth_of,
@@ -348,6 +348,17 @@ def test_machine_cores_come_from_the_fingerprint() -> None:
     campaign = build_campaign(repetitions=1, frames=False, host_cpus=2)
     assert results.machine_cpus(campaign) == 2.0
     assert results.machine_cpus(replace(campaign, fingerprint={})) is None
+    unknown = {"host": {"cpus": 0}}
+    assert results.machine_cpus(replace(campaign, fingerprint=unknown)) is None
+
+
+@pytest.mark.parametrize(("end_s", "window"), [(100.0, None), (100.1, (100.0, 100.1))])
+def test_a_window_that_ended_as_it_began_measured_nothing(
+    end_s: float, window: tuple[float, float] | None
+) -> None:
+    record = build_campaign(repetitions=1, frames=False).runs[0].record
+    cut = replace(record, phases=(Phase("measure", 100.0, end_s),))
+    assert results.measured_window(cut) == window
 
 
 def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() -> None:

@@ -160,9 +160,10 @@ def test_far_beyond_it_what_came_before_the_window_does_not_count_as_offered() -
     ("offered", "served", "behind"),
     [
         (1000.0, 1000.0, False),
-        (1000.0, 991.0, False),  # less than 1 %: the queue of a moment
-        (1000.0, 985.0, True),
-        (10.0, 9.0, False),  # 60 transactions of 60 threads: one each
+        (1000.0, 990.0, False),  # 1 %: the queue of a moment
+        (1000.0, 989.9, True),
+        (10.0, 8.0, False),  # 120 transactions of 60 threads: two each
+        (10.0, 7.9, True),
         (1000.0, 1020.0, False),  # a queue that drains
     ],
 )

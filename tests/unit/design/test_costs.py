@@ -173,6 +173,12 @@ def test_a_plan_within_the_limit_passes() -> None:
     cost_limit.check(plan_of(MOUNTED, hours=200.0), None)
 
 
+def test_a_plan_that_costs_the_limit_itself_passes() -> None:
+    """A disk of 730 USD a month costs a dollar an hour."""
+    dollar = replace(TEN_CENTS, monthly=730.0)
+    cost_limit.check(plan_of({**MOUNTED, "price": dollar}, hours=2.0), "6 USD")
+
+
 @pytest.mark.parametrize(
     ("change", "limit", "words"),
     [

@@ -46,6 +46,7 @@ def test_reads(text: str, objectives: list[tuple[str, str, float]]) -> None:
         ("p99 50 ms", "'p99 50 ms': expected a metric, `<` or `>`, and a quantity"),
         ("", "expected a metric"),
         ("zzz < 50 ms", "unknown metric 'zzz'; metrics: average"),
+        ("latency < 50 ms", "unknown metric 'latency'"),
         ("nopn > 4000", "unknown metric 'nopn'; did you mean nopm? metrics: average"),
         ("p99 > 50 ms", "a latency is limited with `<`"),
         ("nopm < 25000", "a rate is limited with `>`"),

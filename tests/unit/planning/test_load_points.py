@@ -74,6 +74,8 @@ def test_a_sweep_that_is_none_is_refused(text: str, word: str) -> None:
         ("70 %", 70.0, True),
         ("120", 120.0, False),
         ("120.5/s", 120.5, False),
+        ("99.9%", 99.9, True),
+        ("1", 1.0, False),
     ],
 )
 def test_latency_at_is_a_share_or_a_rate(
@@ -87,6 +89,18 @@ def test_latency_at_is_a_share_or_a_rate(
 )
 def test_latency_at_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--latency-at"):
+        factors.parse_latency_at(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("0.7", "may be a share of the slowest tier's capacity or a rate"),
+        ("0", "is neither"),
+    ],
+)
+def test_a_number_below_one_may_be_meant_as_a_share(text: str, what: str) -> None:
+    with pytest.raises(UsageError, match=what):
         factors.parse_latency_at(text)
 
 

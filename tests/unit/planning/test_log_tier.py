@@ -258,6 +258,15 @@ def test_an_emulated_log_that_cannot_be(tier: str, place: str, words: str) -> No
     assert words in found.get(f"profiles/x.yaml: {place}", ""), found
 
 
+def test_the_burst_of_data_is_shortened_beside_a_log_without_credit() -> None:
+    wal = "{type: azure/P15, burst: empty}"
+    data = emulated(
+        f"{{type: azure/P15, burst: full, burst_time_scale: 60, wal: {wal}}}"
+    ).tier
+    assert data.wal is not None and data.wal.limits.burst is not None
+    assert data.wal.limits.burst.start_pct == 0
+
+
 D8S_V5 = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
 
 

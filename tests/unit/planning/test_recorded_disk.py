@@ -18,7 +18,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.profiles import read_profile
-from orchestrator.tier import Burst, SlowEpochs
+from orchestrator.tier import Burst, Quantiles, SlowEpochs
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 from tests.tiers import a_tier
@@ -87,6 +87,45 @@ def test_a_tail_of_few_requests_is_not_made_up() -> None:
     assert max(probability for probability, _ in table[:-1]) == 0.98
     with pytest.raises(ValueError, match="no request was timed"):
         of_histogram({})
+
+
+@pytest.mark.parametrize(
+    ("requests", "most"),
+    [
+        # Of a thousand ten lie beyond the 99th percentile, of 999 nine.
+        (1000, 0.99),
+        (999, 0.98),
+        (20, 0.5),
+        (19, 0.49),
+        # Below the median all are told, however few there are.
+        (1, 0.49),
+    ],
+)
+def test_a_percentile_is_known_if_ten_requests_lie_beyond(
+    requests: int, most: float
+) -> None:
+    table = of_histogram({0.001: requests})
+    assert max(probability for probability, _ in table[:-1]) == most
+
+
+@pytest.mark.parametrize(
+    ("table", "mistakes"),
+    [
+        (((0.0, 0.001), (1.0, 0.001)), []),
+        (((0.0, 0.001), (1.0, 60.0)), []),
+        (((0.0, 0.001), (1.0, 60.1)), ["not above 0 and at most 60 s"]),
+        (((0.0, 0.0), (1.0, 0.001)), ["not above 0 and at most 60 s"]),
+        (((0.0, 0.001), (0.0, 0.001), (1.0, 0.002)), ["probabilit"]),
+        (((0.0, 0.001),), ["has 1 points; 2 to 1024 work"]),
+    ],
+)
+def test_a_table_rises_from_the_first_to_the_last_point(
+    table: Quantiles, mistakes: list[str]
+) -> None:
+    found = list(latency_quantiles.mistakes(table))
+    assert len(found) == len(mistakes)
+    for text, words in zip(found, mistakes, strict=True):
+        assert words in text
 
 
 # ------------------------------------------------------------------ the file
