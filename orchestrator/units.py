@@ -240,24 +240,18 @@ def format_change(change_pct: float) -> str:
 
 def signed_digits(change_pct: float) -> str:
     """The same without its unit, for the first end of an interval."""
-    size = abs(change_pct)
     # An end of an interval of two values: no digit of it says anything.
     if change_pct > 1e6:
         return "> +1,000,000"
-    if size < 0.005:
+    size_pct = abs(change_pct)
+    if size_pct < 0.005:
         return "0"
-    sign = "−"
-    if change_pct > 0:
-        sign = "+"
-    return f"{sign}{_digits_of_change(size)}"
-
-
-def _digits_of_change(size_pct: float) -> str:
-    if size_pct >= 100:
-        return f"{size_pct:,.0f}"
+    decimals = 2
     if size_pct >= 0.095:
-        return f"{size_pct:.1f}"
-    return f"{size_pct:.2f}"
+        decimals = 1
+    if size_pct >= 100:
+        decimals = 0
+    return f"{change_pct:+,.{decimals}f}".replace("-", "−")
 
 
 def gathered(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:

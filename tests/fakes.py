@@ -96,6 +96,13 @@ class FakeClock(MadeUpClock):
         super().__init__(1_000.0)
 
 
+class LeapingClock(FakeClock):
+    """Of which 20 times as long passes, so that a deadline of minutes takes few looks."""
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(20 * seconds)
+
+
 Answer = Callable[[str, Sequence[str]], Completed | str]
 
 

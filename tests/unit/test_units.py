@@ -142,6 +142,42 @@ def test_two_are_both(number: int, text: str) -> None:
     assert prose.all_of(number, "run") == text
 
 
+@pytest.mark.parametrize(
+    ("change_pct", "text"),
+    [
+        (1_000_000.1, "> +1,000,000 %"),
+        (1_000_000.0, "+1,000,000 %"),
+        (100.0, "+100 %"),
+        (-99.9, "−99.9 %"),
+        (0.095, "+0.1 %"),
+        (-0.094, "−0.09 %"),
+        (0.005, "+0.01 %"),
+        (-0.0049, "0 %"),
+        (0.0, "0 %"),
+    ],
+)
+def test_a_change_has_as_many_decimals_as_its_size_deserves(
+    change_pct: float, text: str
+) -> None:
+    assert units.format_change(change_pct) == text
+
+
+@pytest.mark.parametrize(
+    ("amount_bytes", "text"), [(1024, "1 KiB"), (1023, "1023 B"), (2**40, "1 TiB")]
+)
+def test_bytes_have_the_larger_unit_from_its_border_on(
+    amount_bytes: int, text: str
+) -> None:
+    assert units.format_bytes(amount_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(999.5, "1,000"), (999.4, "999"), (-999.5, "-1,000")]
+)
+def test_what_rounds_to_a_thousand_is_written_as_one(number: float, text: str) -> None:
+    assert units.format_number(number) == text
+
+
 def test_what_a_person_reads() -> None:
     assert units.format_seconds(0.01352) == "13.5 ms"
     assert units.format_seconds(0.00042) == "420 µs"

@@ -115,9 +115,8 @@ def sparkline(per_s: Sequence[float], most_per_s: float) -> str:
 
 
 def _disk(disk: DiskAtCap) -> str:
-    # Else it would be shown as 0 %.
-    if disk.seconds_pct < 0.5:
+    share_pct = round(disk.seconds_pct)
+    if share_pct == 0:
         return "not at a cap in the last minute"
     cap = _CAPS[disk.cap]
-    share = f"{disk.seconds_pct:.0f} % of the last minute"
-    return f"at its {cap} cap in {share} ({disk.node})"
+    return f"at its {cap} cap in {share_pct} % of the last minute ({disk.node})"

@@ -48,6 +48,12 @@ ONE_SESSION = {
     "seen_running_pct": 60.0,
 }
 AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s": 0.015}
+# Each I/O takes far longer than on the idle disk.
+QUEUED = {"disk_await_s": 0.015}
+ON_ONE_CORE = {"node_cores": 1.0, "busiest_core_pct": 99.0}
+STANDS_STILL = {"time_at_way_pct": 92.0}
+# The provider reports that the disk's own limit was reached, though no declared cap is.
+REPORTED = {"disk_iops_limit_reached_pct": 60.0}
 TIER = build_tier("premium")
 
 
@@ -158,6 +164,27 @@ def test_rules(figures: Mapping[str, float], verdict: str) -> None:
         # More than twice as much as the disk is busy, and in 5 % of the time at least.
         ("memory_pressure_pct", 60.0, {"disk_busy_pct": 30.0}, "memory_bound"),
         ("memory_pressure_pct", 5.0, {"disk_busy_pct": 2.0}, "memory_bound"),
+        # Caps, by the median second, and at times where nothing else is the limit.
+        ("iops_of_cap_pct", 95.0, QUEUED, "iops_cap"),
+        ("bandwidth_of_cap_pct", 95.0, QUEUED, "bandwidth_cap"),
+        ("shared_iops_of_cap_pct", 95.0, QUEUED, "shared_cap"),
+        ("time_at_iops_cap_pct", 25.0, {**QUEUED, "iops_of_cap_pct": 64}, "iops_cap"),
+        ("wal_iops_limit_reached_pct", 50.0, {}, "wal_disk_bound"),
+        # What the load asks for, the network, the load generator and the machine.
+        ("rate_served_pct", 99.0, {}, "load_bound"),
+        ("nopm_of_ceiling_pct", 95.0, {}, "load_bound"),
+        ("network_of_rate_pct", 90.0, {}, "network_bound"),
+        ("client_machine_cpu_pct", 90.0, {}, "client_bound"),
+        ("client_core_pct", 95.0, {"client_cores": 1.0}, "client_bound"),
+        ("client_cores", 0.9, {"client_core_pct": 99.0}, "client_bound"),
+        ("steal_pct", 30.0, {}, "machine_bound"),
+        ("time_at_way_pct", 75.0, {}, "service_cap"),
+        # What sessions wait for, counted by the database or by how busy the disk is.
+        ("disk_busy_pct", 70.0, {}, "latency_bound"),
+        ("sessions_reading_pct", 50.0, {}, "latency_bound"),
+        ("busiest_core_pct", 95.0, {"node_cores": 1.0}, "single_core"),
+        ("node_cores", 0.9, {"busiest_core_pct": 99.0}, "single_core"),
+        ("seen_running_pct", 50.0, ON_ONE_CORE, "single_core"),
     ],
 )
 def test_a_rule_holds_from_its_border_on(
@@ -165,6 +192,101 @@ def test_a_rule_holds_from_its_border_on(
 ) -> None:
     assert judged({**others, name: border}).name == verdict
     assert judged({**others, name: border - 0.01}).name == "unattributed"
+
+
+@pytest.mark.parametrize(
+    ("name", "border", "others", "verdict"),
+    [
+        # Latency: with a free CPU, below a cap, and with I/Os that do not queue.
+        ("cpu_pct", 70.0, {"disk_busy_pct": 95.0}, "latency_bound"),
+        ("iops_of_cap_pct", 95.0, {"disk_busy_pct": 95.0}, "latency_bound"),
+        ("disk_await_s", 0.003, {"disk_busy_pct": 95.0}, "latency_bound"),
+        ("disk_await_s", 0.004, {"sessions_reading_pct": 60.0}, "latency_bound"),
+        # A provider names the data's disk for as long as the WAL's.
+        (
+            "disk_iops_limit_reached_pct",
+            50.0,
+            {"wal_iops_limit_reached_pct": 50.0},
+            "wal_disk_bound",
+        ),
+        # A store that stands still, where nothing on this side may be what holds it.
+        ("host_cpu_pct", 70.0, STANDS_STILL, "service_cap"),
+        ("busiest_core_pct", 70.0, STANDS_STILL, "service_cap"),
+        ("node_cores", 0.8, STANDS_STILL, "service_cap"),
+        ("seen_locked_pct", 5.0, STANDS_STILL, "service_cap"),
+        ("retried_pct", 5.0, {**STANDS_STILL, "sessions": 0.0}, "service_cap"),
+    ],
+)
+def test_a_rule_holds_up_to_its_border(
+    name: str, border: float, others: Mapping[str, float], verdict: str
+) -> None:
+    assert judged({**others, name: border * 0.999}).name == verdict
+    assert judged({**others, name: border}).name == "unattributed"
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict"),
+    [
+        # One thread on one core, as far as cores are counted.
+        ({**ON_ONE_CORE, "node_cores": 1.15}, "single_core"),
+        ({**ON_ONE_CORE, "node_cores": 1.16}, "unattributed"),
+        ({**ONE_SESSION, "node_cores": 0.8}, "single_core"),
+        ({**ONE_SESSION, "node_cores": 0.79}, "few_sessions"),
+        ({**ONE_SESSION, "node_cores": 1.16}, "few_sessions"),
+        ({**ON_ONE_CORE, "cpu_pct": 85.0}, "cpu_bound"),
+        # Two sessions beside an idle disk: their data are in memory.
+        ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 9.99}, "in_cache"),
+        ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 10.0}, "few_sessions"),
+        # The other cap is nearly full from 90 % on, and full itself from 95 % on.
+        ({**AT_CAP, "bandwidth_of_cap_pct": 89.99}, "iops_cap"),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 90.0}, "unattributed"),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 94.99}, "unattributed"),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 95.0}, "unattributed"),
+        # A CPU is as busy as the cap is full: not more than 5 points apart, and full itself.
+        ({**AT_CAP, "host_cpu_pct": 93.99}, "iops_cap"),
+        ({**AT_CAP, "host_cpu_pct": 94.0}, "unattributed"),
+        ({**AT_CAP, "iops_of_cap_pct": 95.0, "host_cpu_pct": 90.0}, "unattributed"),
+        ({**AT_CAP, "iops_of_cap_pct": 95.0, "client_cpu_pct": 80.0}, "iops_cap"),
+        # Below its declared cap a disk is held back by a limit that is not known.
+        ({**REPORTED, "host_cpu_pct": 89.99}, "iops_cap"),
+        ({**REPORTED, "host_cpu_pct": 90.0}, "unattributed"),
+        ({**REPORTED, "client_cpu_pct": 79.99}, "iops_cap"),
+        ({**REPORTED, "client_cpu_pct": 80.0}, "unattributed"),
+        ({**REPORTED, "cpu_pct": 84.99}, "iops_cap"),
+        ({**REPORTED, "cpu_pct": 85.0}, "unattributed"),
+    ],
+)
+def test_both_sides_of_a_border_between_causes(
+    figures: Mapping[str, float], verdict: str
+) -> None:
+    assert judged(figures).name == verdict
+
+
+@pytest.mark.parametrize(
+    ("figures", "words", "is_said"),
+    [
+        ({**AT_CAP, "time_at_iops_cap_pct": 25.0}, "At the IOPS cap 25 %", True),
+        ({**AT_CAP, "time_at_iops_cap_pct": 24.9}, "Bursts shorter than", True),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 94.99}, "both at their caps", False),
+        ({**AT_CAP, "bandwidth_of_cap_pct": 95.0}, "both at their caps", True),
+        ({**AT_CAP, "memory_pressure_pct": 5.0}, "More memory would help", True),
+        ({**AT_CAP, "memory_pressure_pct": 4.99}, "More memory would help", False),
+        ({"host_cpu_pct": 95.0, "steal_pct": 1.0}, "gave 1 % to others", True),
+        ({"host_cpu_pct": 95.0, "steal_pct": 0.99}, "to others", False),
+    ],
+)
+def test_both_sides_of_a_border_between_sentences(
+    figures: Mapping[str, float], words: str, is_said: bool
+) -> None:
+    assert (words in judged(figures).text) is is_said
+
+
+@pytest.mark.parametrize(("reading_pct", "is_idle"), [(1.99, True), (2.0, False)])
+def test_a_disk_is_idle_while_sessions_hardly_wait_for_it(
+    reading_pct: float, is_idle: bool
+) -> None:
+    found = judged({"cpu_pct": 95.0, "sessions_reading_pct": reading_pct})
+    assert found.is_no_disk is is_idle
 
 
 # A disk whose requests take 2 ms while it is idle, at its cap of 1,000 a second.
@@ -419,10 +541,16 @@ HEALTHY = {
     [
         ({}, True),
         ({"disk_iops": 2_000.0}, False),  # it does four times as much
-        ({"disk_await_s": 0.0025}, False),
-        ({"disk_busy_pct": 50.0}, False),
-        ({"iops_of_cap_pct": 96.0}, False),  # its cap, which has a name of its own
-        ({"idle_disk_latency_s": 0.05}, False),  # of a mix of its own, as declared
+        ({"disk_iops": 631.25}, True),  # 1.25 times as much is no more
+        ({"disk_iops": 631.5}, False),
+        ({"disk_await_s": 0.0029}, False),
+        ({"disk_await_s": 0.003}, True),
+        ({"disk_busy_pct": 69.9}, False),
+        ({"disk_busy_pct": 70.0}, True),
+        ({"iops_of_cap_pct": 79.9}, True),
+        ({"iops_of_cap_pct": 80.0}, False),  # its cap, which has a name of its own
+        ({"idle_disk_latency_s": 0.0303}, True),
+        ({"idle_disk_latency_s": 0.0304}, False),  # of a mix of its own, as declared
     ],
 )
 def test_a_node_apart_from_its_peers_is_named(
@@ -435,7 +563,10 @@ def test_a_node_apart_from_its_peers_is_named(
     assert (slow is not None) == found
     if slow is not None:
         assert slow.name == "node-3"
-        begin = "Each I/O on node-3 takes 60.6 ms, on the other nodes 1 ms"
+        await_s = own.get("disk_await_s", 0.0606)
+        begin = (
+            f"Each I/O on node-3 takes {await_s * 1e3:g} ms, on the other nodes 1 ms"
+        )
         assert slow.cause.text.startswith(begin)
 
 

@@ -21,6 +21,11 @@ def test_values_are_filled_in() -> None:
             {"request_queued_avg_s": 0.002, "statement_avg_s": 0.021},
             "",
         ),  # less than a tenth
+        (
+            {"request_queued_avg_s": 0.001, "statement_avg_s": 0.01},
+            " Each request waited 1 ms in the queue of node-1's tablet server; a "
+            "statement takes 10 ms. Requests wait there for a free thread, or for CPU.",
+        ),
         ({"request_queued_avg_s": 0.002}, ""),  # of what is not known
         (
             {"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0004},
@@ -32,6 +37,10 @@ def test_values_are_filled_in() -> None:
             "statement takes 20 ms. Requests wait there for a free thread, or for CPU.",
         ),
         ({"requests_refused_per_s": 0.9}, ""),
+        (
+            {"requests_refused_per_s": 1.0},
+            " The tablet server of node-1 refused 1 requests a second.",
+        ),
         (
             {"requests_refused_per_s": 3.0, "write_rejections_per_s": 2.0},
             " The tablet server of node-1 refused 5 requests a second, 2 of them because too many "
@@ -50,7 +59,14 @@ def test_requests_that_wait_or_are_refused_are_told_beside_a_cause(
 
 
 @pytest.mark.parametrize(
-    ("await_s", "said"), [(0.0008, "most"), (0.0015, "part"), (0.0068, "little")]
+    ("await_s", "said"),
+    [
+        (0.00076, "most"),
+        (0.001, "most"),
+        (0.00101, "part"),
+        (0.0025, "part"),
+        (0.00251, "little"),
+    ],
 )
 def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     await_s: float, said: str
@@ -71,14 +87,23 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     ("seen", "helps"),
     [
         (
-            {"seen_syncing_pct": 30.0, "disk_await_s": 0.003},
+            {"seen_syncing_pct": 30.0, "disk_await_s": 0.004},
             "a lower latency would help too",
         ),
         (
-            {"seen_syncing_pct": 30.0, "disk_await_s": 0.01},
+            {"seen_syncing_pct": 30.0, "disk_await_s": 0.0041},
             "a faster disk would help too",
         ),
         ({"seen_running_pct": 60.0, "disk_await_s": 0.01}, ""),
+        # A sync that lasts for a quarter of the computing time holds no lock for much longer.
+        (
+            {"seen_syncing_pct": 15.0, "seen_running_pct": 60.0, "disk_await_s": 0.01},
+            "",
+        ),
+        (
+            {"seen_syncing_pct": 15.1, "seen_running_pct": 60.0, "disk_await_s": 0.01},
+            "a faster disk would help too",
+        ),
     ],
 )
 def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for(
@@ -89,16 +114,29 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
     assert text.endswith(f"{helps}." if helps else "More sessions would not."), text
 
 
-@pytest.mark.parametrize(("at_cap_pct", "is_said"), [(10.0, True), (40.0, False)])
-def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_at_its_cap_at_times(
-    at_cap_pct: float, is_said: bool
+def test_of_a_disk_that_hardly_queues_nothing_is_said_of_its_own_time() -> None:
+    values = of_figures({"disk_await_s": 0.003, "idle_disk_latency_s": 0.002})
+    assert phrases.of_disk_itself(values) == ""
+
+
+@pytest.mark.parametrize(
+    ("figures", "is_said"),
+    [
+        ({"time_at_iops_cap_pct": 14.9}, True),
+        ({"time_at_iops_cap_pct": 15.0}, False),
+        ({"iops_of_cap_pct": 69.9}, True),
+        ({"iops_of_cap_pct": 70.0}, False),
+    ],
+)
+def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_near_its_cap(
+    figures: dict[str, float], is_said: bool
 ) -> None:
     values = of_figures(
         {
             "disk_await_s": 0.025,
             "idle_disk_latency_s": 0.02,
             "iops_of_cap_pct": 57.0,
-            "time_at_iops_cap_pct": at_cap_pct,
+            **figures,
         }
     )
     text = inside_causes.latency_bound(values, "node-1").text

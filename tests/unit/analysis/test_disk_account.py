@@ -94,6 +94,19 @@ def test_a_count_without_its_begin_tells_nothing_of_the_window(
     ("figures", "text"),
     [
         ({"held_back_pct": 60.0}, "used 40 % of a cap: I/Os came in bursts."),
+        ({"held_back_pct": 10.0}, "used 40 % of a cap: I/Os came in bursts."),
+        (
+            {"iops_of_cap_pct": 94.9, "held_back_pct": 60.0},
+            "used 95 % of a cap: I/Os came in bursts.",
+        ),
+        (
+            {"iops_of_cap_pct": 95.0, "held_back_pct": 60.0},
+            "held I/Os back for 60 % of their time.",
+        ),
+        (
+            {"iops_of_cap_pct": 95.0, "held_back_pct": 2.0},
+            "for 2 % of their time. So no cap is named.",
+        ),
         ({**AT_CAP, "held_back_pct": 60.0}, "held I/Os back for 60 % of their time."),
         ({**AT_CAP, "held_back_pct": 104.0}, "held I/Os back for 100 % of their time."),
         (
@@ -112,7 +125,15 @@ def test_where_both_disagree_the_remark_says_so(
     assert disk_account.remark(values(**figures), "unattributed").endswith(text)
 
 
-@pytest.mark.parametrize("figures", [{}, AT_CAP, {"held_back_pct": 9.9}])
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {},
+        AT_CAP,
+        {"held_back_pct": 9.9},
+        {"iops_of_cap_pct": 94.9, "held_back_pct": 2.0},
+    ],
+)
 def test_where_there_is_nothing_to_add_there_is_no_remark(
     figures: Mapping[str, float],
 ) -> None:
@@ -214,9 +235,27 @@ def test_what_a_machine_lets_through_is_measured() -> None:
     ("figures", "text"),
     [
         (
-            {**AT_CAP, **exceeded(60.0, 12.0)},
+            {**AT_CAP, **exceeded(60.0, 10.0)},
             " By the volume's counts demand was above the volume's IOPS for 60 % and the "
-            "machine's IOPS for 12 % of the time.",
+            "machine's IOPS for 10 % of the time.",
+        ),
+        (
+            {"iops_of_cap_pct": 95.0, **exceeded(10.0, 9.9)},
+            " By the volume's counts demand was above the volume's IOPS for 10 % of the time.",
+        ),
+        (
+            {"iops_of_cap_pct": 95.0, **exceeded(2.0, 0.0)},
+            " Its disk used 95 % of a cap in the median second. By the volume's counts "
+            "demand was above a limit for 2 % of the time: no cap is named.",
+        ),
+        ({"iops_of_cap_pct": 94.9, **exceeded(2.0, 0.0)}, ""),
+        (
+            {
+                "wal_iops_limit_reached_pct": 10.0,
+                "wal_bandwidth_limit_reached_pct": 9.9,
+            },
+            " By its provider's report demand on the WAL's own disk was above its IOPS for 10 % "
+            "of the time.",
         ),
         (
             exceeded(0.0, 104.0, "bandwidth"),
@@ -303,6 +342,8 @@ def reported(disk_pct: float, machine_pct: float) -> dict[str, float]:
         (WAITING, reported(0.0, 60.0), "vm_cap"),
         # All disks of the machine count: this one's I/Os take as long as on the idle disk.
         ({}, reported(0.0, 60.0), "unattributed"),
+        ({"disk_await_s": 0.00249}, reported(0.0, 60.0), "unattributed"),
+        ({"disk_await_s": 0.0025}, reported(0.0, 60.0), "vm_cap"),
         ({"idle_disk_latency_s": 0.0}, reported(0.0, 60.0), "unattributed"),
         (
             {"idle_disk_latency_s": 0.0, "disk_queue_depth": 2.0},

@@ -130,11 +130,18 @@ def test_a_kernel_that_counts_flushes_as_writes() -> None:
         "disk-node-1: the kernel counted 1,870 writes and the disk served 1,470, 27.2 % apart"
     )
     assert found(record(disks=disks(read=read, write=read))) == {}
+    at_border = {"served": 98.0, "kernel": 100.0, "apart_pct": 2.0}
+    assert found(record(disks=disks(read=read, write=at_border))) == {}
 
 
 @pytest.mark.parametrize(
     ("late_s", "over_pct", "raised"),
-    [(1e-5, 1.0, False), (3e-4, 1.0, True), (0.0, 12.0, True)],
+    [
+        (1e-5, 1.0, False),
+        (150e-6, 5.0, False),
+        (151e-6, 1.0, True),
+        (0.0, 5.1, True),
+    ],
 )
 def test_a_machine_slower_than_the_tier_while_it_was_measured(
     late_s: float, over_pct: float, raised: bool
@@ -209,12 +216,13 @@ def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
     ("device_us", "overhead_us", "ios", "raised"),
     [
         (300.0, 70.0, 5_000, False),
-        (335.0, 105.0, 5_000, False),  # 35 µs more than 300
-        (350.0, 120.0, 5_000, True),
+        (345.0, 115.0, 5_000, False),  # 45 µs more than 300
+        (346.0, 116.0, 5_000, True),
         (250.0, 20.0, 5_000, True),  # the disk answered sooner than the tier
         (1_500.0, 400.0, 5_000, True),  # a queue that no real disk has
         (60_000.0, 700.0, 5_000, False),  # at the cap, where requests wait in any case
-        (350.0, 120.0, 500, False),  # the kernel's sums are too coarse
+        (350.0, 120.0, 1_000, True),
+        (350.0, 120.0, 999, False),  # the kernel's sums are too coarse
     ],
 )
 def test_a_way_that_cost_other_than_is_taken_off(

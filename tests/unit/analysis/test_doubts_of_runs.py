@@ -15,10 +15,13 @@ import pytest
 from orchestrator.analysis.doubts import (
     checkpoint_checks,
     client_checks,
+    database_checks,
     gate_checks,
+    machine_checks,
+    pace_checks,
     window_checks,
 )
-from orchestrator.analysis.doubts.burst_checks import credit_left
+from orchestrator.analysis.doubts.burst_checks import above_its_limit, credit_left
 from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.analysis.telemetry.use.node_values import CapUse
@@ -194,10 +197,63 @@ def test_a_client_is_busy_from_its_border_on(used_pct: float, raised: bool) -> N
 
 
 @pytest.mark.parametrize(
+    ("used", "raised"),
+    [
+        ({"host_cpu_pct": 89.9}, []),
+        ({"host_cpu_pct": 90.0}, ["host saturated"]),
+        ({"other_cpu_pct": 24.9}, []),
+        ({"other_cpu_pct": 25.0}, ["machine shared"]),
+    ],
+)
+def test_a_machine_is_full_or_shared_from_its_border_on(
+    used: dict[str, float], raised: list[str]
+) -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    found = [doubt.kind for doubt in machine_checks.machine(run, Totals(**used))]
+    assert found == raised
+
+
+@pytest.mark.parametrize(
+    ("machines", "words"), [(1, "the machine's CPU"), (2, "of one of the machines")]
+)
+def test_of_several_machines_one_was_full(machines: int, words: str) -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    (host,) = [node for node in run.record.nodes if node.role == "host"]
+    hosts = [replace(host, name=f"host-{number}") for number in range(machines)]
+    record = replace(run.record, nodes=tuple(hosts))
+    found = machine_checks.machine(
+        replace(run, record=record), Totals(host_cpu_pct=95.0)
+    )
+    assert words in next(found).text
+
+
+@pytest.mark.parametrize(
+    ("others", "raised"),
+    [
+        ({"others_blks_read": 499.0}, False),
+        ({"others_blks_read": 500.0}, True),
+        # What was not read, or did not grow, has no share.
+        ({"others_blks_read": 0.0}, False),
+        ({"others_blks_hit": 500.0}, False),
+    ],
+)
+def test_other_databases_that_do_a_twentieth_of_the_work_are_told(
+    others: dict[str, float], raised: bool
+) -> None:
+    change = facts(since_reset={"blks_read": 10_000.0, **others})
+    (run, *_) = small(change=change, repetitions=1, frames=False).runs
+    texts = [doubt.text for doubt in database_checks.others_at_work(run, Totals())]
+    assert bool(texts) is raised
+    assert all("500 of 10,000 blks read (5 %)" in text for text in texts)
+
+
+@pytest.mark.parametrize(
     ("flushed", "text"),
     [
         ([0.0] * 60, "never flushed"),
         ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "flushed only once"),
+        # One that begins with the window is in it.
+        ([0.0, 5.0] + [0.0] * 58, "flushed only once"),
         ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
     ],
 )
@@ -295,6 +351,13 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
         ({}, ""),
         ({"clock_offset_after_s": 2.009}, ""),
         ({"clock_offset_after_s": 2.02}, "the clock of client-1 moved by 20.0 ms"),
+        # 10 ms, and what the readings leave open.
+        ({"clock_offset_s": 0.0, "clock_offset_after_s": 0.011}, ""),
+        (
+            {"clock_offset_s": 0.0, "clock_offset_after_s": 0.0111},
+            "the clock of client-1 moved by 11.1 ms",
+        ),
+        ({"clock_uncertainty_s": 0.05}, ""),
         (
             {"clock_uncertainty_s": 0.08},
             "the clock of client-1 is only known to within 80 ms",
@@ -336,6 +399,26 @@ def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
     assert "they began 20" in the("clients apart", small(change=shorter)).text
 
 
+@pytest.mark.parametrize(("asked_s", "raised"), [(60.0, False), (60.1, True)])
+def test_clients_may_measure_together_for_nine_tenths_of_the_window(
+    asked_s: float, raised: bool
+) -> None:
+    """They measured 54 s together."""
+
+    def change(record: Record) -> Record:
+        clock = dict.fromkeys(
+            ("clock_offset_s", "clock_offset_after_s", "clock_uncertainty_s"), 0.0
+        )
+        generator = {"clients": {"client-1": clock, "client-2": clock}}
+        load = replace(record.workload, measure_s=asked_s)
+        return replace(
+            record, workload=load, facts={**record.facts, "generator": generator}
+        )
+
+    campaign = small(change=change, measure_s=54.0, frames=False)
+    assert ("clients apart" in kinds(campaign)) is raised
+
+
 def test_telemetry_gaps() -> None:
     campaign = small(repetitions=2)
     first = campaign.runs[0]
@@ -365,6 +448,8 @@ def test_failures_and_retries() -> None:
 def test_few_transactions_carry_no_p99() -> None:
     few = figures(measured("transactions", 999))
     assert "(1,000 needed)" in the("few transactions", small(change=few)).text
+    enough = figures(measured("transactions", 1_000))
+    assert "few transactions" not in kinds(small(change=enough))
 
 
 def test_gates_missing_failed_and_old() -> None:
@@ -427,6 +512,28 @@ def test_a_gate_that_measured_nothing_is_none_where_there_are_limits(
         return replace(record, gate=empty, profile=replace(record.profile, tier=tier))
 
     assert ("no truth gate" in kinds(small(change=change))) is raised
+
+
+@pytest.mark.parametrize(
+    ("scope", "iops", "raised"),
+    [
+        # A tenth above the limit is what a mean may be off.
+        ("node-1", 5_500.0, False),
+        ("node-1", 5_501.0, True),
+        ("all", 16_000.0, False),
+    ],
+)
+def test_a_node_that_did_more_than_its_disk_may_was_bursting(
+    scope: str, iops: float, raised: bool
+) -> None:
+    def change(record: Record) -> Record:
+        tier = changed(record.profile.tier, iops=5_000)
+        record = replace(record, profile=replace(record.profile, tier=tier))
+        return figures(measured("disk_iops", iops, scope))(record)
+
+    (run, *_) = small(change=change, repetitions=1, frames=False).runs
+    found = [doubt.kind for doubt in above_its_limit(run, Totals())]
+    assert found == ["bursting disk"] * raised
 
 
 @pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
@@ -520,6 +627,21 @@ def test_little_s_law_is_not_asked_of_threads_that_pause(
         return replace(off, workload=replace(off.workload, options=options))
 
     assert "Little's law" not in kinds(small(change=change))
+
+
+@pytest.mark.parametrize(("nopm", "raised"), [(12_093.0, False), (12_093.5, True)])
+def test_think_time_decides_from_95_pct_of_its_ceiling_on(
+    nopm: float, raised: bool
+) -> None:
+    """Of 1,000 warehouses: 12,730 New-Orders a minute."""
+
+    def change(record: Record) -> Record:
+        data = replace(record.workload.dataset, parameters={"warehouses": 1_000})
+        load = replace(record.workload, options={"think": "spec"}, dataset=data)
+        return figures(measured("nopm", nopm))(replace(record, workload=load))
+
+    (run, *_) = small("tpcc", change, repetitions=1, frames=False).runs
+    assert bool(list(pace_checks.ceiling(run, Totals()))) is raised
 
 
 def test_think_time_s_ceiling() -> None:

@@ -59,6 +59,7 @@ def found(made: Results) -> list[Doubt]:
         ([gate(-20, 5_000), gate(400, 4_700)], 1),
         ([gate(-20, 5_000), gate(400, 5_250)], 0),  # what a gate allows, and just more
         ([gate(-20, 5_000), gate(400, 5_251)], 1),
+        ([gate(-20, 0), gate(400, 5_000)], 0),  # no change in % of nothing
         ([gate(-20, 5_000), gate(150, 4_500), gate(400, 5_000)], 1),  # the furthest two
         ([gate(-20, 500), gate(400, 3_500, "bursting")], 0),  # credit is not the disk
         (
@@ -67,10 +68,9 @@ def found(made: Results) -> list[Doubt]:
         ),  # taken again
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0011)], 0),
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0013)], 1),
-        (
-            [gate(-20, 5_000, latency_s=9e-5), gate(400, 5_000, latency_s=12e-5)],
-            0,
-        ),  # wake-ups
+        # What the processor's waking makes of a latency: 100 µs, and no more.
+        ([gate(-20, 5_000, latency_s=1e-4), gate(400, 5_000, latency_s=2e-4)], 0),
+        ([gate(-20, 5_000, latency_s=1e-4), gate(400, 5_000, latency_s=2.1e-4)], 1),
     ],
 )
 def test_drift_beyond_what_a_gate_allows(gates: Sequence[Gate], drifts: int) -> None:
@@ -117,6 +117,35 @@ def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
     ]
     assert [doubt.run for doubt in doubts] == [3]
     assert "IOPS, 4 KiB random read slow" in doubts[0].text
+
+
+@pytest.mark.parametrize(
+    ("before_s", "after_s", "doubted"),
+    [
+        # The window of the second run is from 140 to 200 s.
+        (139, 201, [2]),
+        (140, 200, [2]),
+        (141, 201, []),
+        (139, 199, []),
+    ],
+)
+def test_a_run_is_between_two_gates_with_all_of_its_window(
+    before_s: float, after_s: float, doubted: list[int]
+) -> None:
+    gates = (gate(before_s, 5_000), gate(after_s, 4_000, "slow"))
+    runs: list[int | None] = []
+    for doubt in found(gated_campaign(*gates)):
+        if doubt.kind == "gate failed afterwards":
+            runs.append(doubt.run)
+    assert runs == doubted
+
+
+@pytest.mark.parametrize(("taken_s", "doubted"), [(329, True), (330, False)])
+def test_a_gate_as_the_last_window_ends_is_after_it(
+    taken_s: float, doubted: bool
+) -> None:
+    kinds_found = [doubt.kind for doubt in found(gated_campaign(gate(taken_s, 5_000)))]
+    assert kinds_found == ["no gate afterwards"] * doubted
 
 
 @pytest.mark.parametrize("taken_s", [-20, 100, 230])

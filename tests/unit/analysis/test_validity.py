@@ -118,6 +118,23 @@ def test_one_command_for_all_disks_is_told_once_and_many_are_counted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("later_s", "words"),
+    [
+        (4.9, "node-1 and node-2 to iops=50"),
+        (5.0, "node-1 to iops=50 10 s after the window began and node-2"),
+    ],
+)
+def test_what_is_set_within_five_seconds_is_of_one_command(
+    later_s: float, words: str
+) -> None:
+    changes: list[dict[str, object]] = []
+    for number, time_s in ((1, 110.0), (2, 110.0 + later_s)):
+        disk = f"cafe-disk-node-{number}"
+        changes.append({"time_s": time_s, "disk": disk, "set": {"iops": 50.0}})
+    assert words in changed_by_hand(*changes)
+
+
 def test_a_change_that_was_undone_is_not_told_as_a_persons() -> None:
     """The disk of another node could not be set, so this one has again what it had."""
     first = {"time_s": 112.0, "disk": "cafe-disk-node-1", "set": {"iops": 100.0}}
@@ -174,6 +191,15 @@ def test_a_doubt_that_nothing_here_knows_does_what_it_says() -> None:
     judged = verdicts.judge(campaign)
     assert not judged.excluded and doubt in judged.doubts
     assert "disk was warm (1 run)" in by_effect.limiting(judged.doubts)
+
+
+@pytest.mark.parametrize(
+    ("doubted", "are_most"), [({1}, False), ({1, 2}, False), ({1, 2, 3}, True)]
+)
+def test_most_runs_are_more_than_half_of_them(
+    doubted: set[int], are_most: bool
+) -> None:
+    assert by_effect.are_most({*doubted, 9}, {1, 2, 3, 4}) is are_most
 
 
 def test_a_figure_far_off_excludes_nothing() -> None:

@@ -108,6 +108,35 @@ def test_a_row_of_such_a_setting_has_neither_its_name_nor_its_value() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["setting", "value"])
+def test_a_row_may_have_no_more_than_a_name_and_a_value(key: str) -> None:
+    row = {"name": "acme_corp.tenant", key: "4711"}
+    shown = {"name": "setting-1", key: "<text of 4 characters>"}
+    assert Anonymous([]).content(row) == shown
+
+
+def test_a_text_of_six_characters_is_replaced_in_sentences_and_a_shorter_is_not() -> (
+    None
+):
+    """A shorter one may be a word of any sentence."""
+    anonymous = Anonymous([])
+    anonymous.content({"comment": "acme-e", "remark": "acme5"})
+    assert (
+        anonymous.text("at acme-e and acme5") == "at <text of 6 characters> and acme5"
+    )
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(120, 1), (121, 3)])
+def test_what_fits_into_120_columns_stands_on_one_line(
+    columns: int, lines: int
+) -> None:
+    digits = columns - len('    {"seconds": }')
+    answer = ServerAnswer("a_page", "/api/v1/page", {"seconds": 10 ** (digits - 1)})
+    (entry,) = bundle.entries_of([answer], [], Anonymous([]), "a test")
+    fact = entry.text.partition("fact:\n")[2]
+    assert len(fact.splitlines()) == lines
+
+
 # ------------------------------------------------------------------ servers
 
 

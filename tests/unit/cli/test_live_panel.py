@@ -30,7 +30,7 @@ from orchestrator.run.live_events import (
     ThroughputSeen,
 )
 from orchestrator.run.live_feed import LiveFeed
-from orchestrator.run.live_state import PanelState, RecentRates
+from orchestrator.run.live_state import DiskAtCap, PanelState, RecentRates
 from tests.campaigns import build_campaign
 from tests.fakes import FakeClock, QuietProgress, fake_world
 
@@ -66,10 +66,11 @@ def seen(feed: LiveFeed) -> PanelState:
     return state
 
 
-def drawn(state: PanelState, width: int = 100) -> str:
+def drawn(state: PanelState, width: int = 100, silent_s: float = 0.0) -> str:
+    """As it is seen `silent_s` after it was written."""
     file = io.StringIO()
     console = LastingConsole(file=file, force_terminal=False, width=width)
-    console.print(panel(state, state.written_s))
+    console.print(panel(state, state.written_s + silent_s))
     return file.getvalue()
 
 
@@ -187,6 +188,38 @@ def test_all_of_it_is_drawn(plan: Plan, tmp_path: Path) -> None:
     assert re.search(r"premium  ▂{30}  100  \(before, mean\)", text)
     assert "about 1.20 USD so far" in text
     assert "tpcc, by the runs so far: open" in text
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "heard", "left"),
+    [
+        (5.0, [], "about 9.92 min left"),
+        (6.0, ["last heard 6 s ago"], "about 9.90 min left"),
+        (599.0, ["last heard 9.98 min ago"], "about 1 s left"),
+        (600.0, ["last heard 10 min ago"], "later than expected"),
+    ],
+)
+def test_who_is_silent_for_more_than_five_seconds_is_late(
+    plan: Plan, tmp_path: Path, silent_s: float, heard: list[str], left: str
+) -> None:
+    text = drawn(whole(plan, tmp_path), width=200, silent_s=silent_s)
+    assert left in text
+    assert re.findall(r"last heard [^·│]+ ago", text) == heard
+
+
+@pytest.mark.parametrize(
+    ("seconds_pct", "text"),
+    [
+        (0.0, "not at a cap in the last minute"),
+        (0.5, "not at a cap in the last minute"),
+        (0.6, "at its bandwidth cap in 1 % of the last minute (node-2)"),
+    ],
+)
+def test_no_disk_is_at_its_cap_in_0_percent_of_the_minute(
+    plan: Plan, tmp_path: Path, seconds_pct: float, text: str
+) -> None:
+    disk = DiskAtCap("node-2", "bandwidth", seconds_pct)
+    assert text in drawn(replace(whole(plan, tmp_path), disk=disk))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

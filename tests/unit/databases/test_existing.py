@@ -381,6 +381,17 @@ def test_postgresql_ends_their_sessions_where_it_can() -> None:
     assert "tierbench" not in server.databases
 
 
+@pytest.mark.parametrize(("release", "forced"), [("12.22", False), ("13.0", True)])
+def test_postgresql_ends_the_sessions_of_its_pooler_from_13_on(
+    release: str, forced: bool
+) -> None:
+    server = Server(banner=f"PostgreSQL {release} on x86_64-pc-linux-gnu")
+    with running(server, spec(1, 1, hosts="10.0.0.11")):
+        pass
+    ends = [text for text in server.statements if "pg_terminate_backend" in text]
+    assert bool(ends) is forced
+
+
 @pytest.mark.parametrize(
     ("banner", "forced"),
     [

@@ -271,6 +271,17 @@ def test_a_host_that_does_not_answer_is_unavailable() -> None:
         database(Server(unreachable=("10.0.0.12",))).check(spec(), existing_world())
 
 
+@pytest.mark.parametrize(("hosts", "is_certain"), [(2, False), (3, True)])
+def test_a_limit_of_sessions_is_certain_if_no_node_is_behind_another_address(
+    hosts: int, is_certain: bool
+) -> None:
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()})
+    names = " ".join(HOSTS[:hosts])
+    given = spec(3, 1, hosts=names, maintenance_database="postgres")
+    limit = database(server).session_limit(given, existing_world())
+    assert limit is not None and limit.is_certain is is_certain
+
+
 @pytest.mark.parametrize("hosts", ["bench:secret@10.0.0.11", "", "10.0.0.11:port"])
 def test_a_declaration_with_mistakes_asks_nobody(hosts: str) -> None:
     server = Server()
@@ -337,6 +348,7 @@ def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
     [
         ({"hosts": ""}, "hosts", "at least one host"),
         ({"port": "5433x"}, "port", "is not a port"),
+        ({"port": "0"}, "port", "is not a port"),
         ({"user": "robert'); --"}, "user", "letters, digits"),
         (
             {"database": "yugabyte"},

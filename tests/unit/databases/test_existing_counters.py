@@ -24,6 +24,7 @@ class Asked:
 @pytest.mark.parametrize(
     ("release", "checkpoints", "has_log_view"),
     [
+        ("10.23", "pg_stat_bgwriter", False),
         ("13.14", "pg_stat_bgwriter", False),
         ("14.0", "pg_stat_bgwriter", True),
         ("16.4", "pg_stat_bgwriter", True),

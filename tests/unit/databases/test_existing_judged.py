@@ -280,9 +280,12 @@ def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> Non
 
 
 def with_disks(
-    devices: str, log_bytes: float, wal_device: str | None = None
+    devices: str,
+    log_bytes: float,
+    wal_device: str | None = None,
+    written_mib_per_s: float = 1.0,
 ) -> RunData:
-    """A run on a PostgreSQL of others whose disks were written 1 MiB/s, as far as they count."""
+    """A run on a PostgreSQL of others whose disks were written so much, as far as they count."""
     (run,) = theirs().runs
     facts = {**run.record.facts, "database": {
         "durable": True, "flavour": "postgresql", "since_reset": {"wal_bytes": log_bytes},
@@ -303,7 +306,7 @@ def with_disks(
             "node-1",
             f"{prefix}disk_written_bytes_total",
             "bytes",
-            at * 2.0**20,
+            at * 2.0**20 * written_mib_per_s,
         )
         for at in np.linspace(begin, end, 20)
         for prefix in (("", "wal_") if wal_device else ("",))
@@ -314,7 +317,7 @@ def with_disks(
 
 @pytest.mark.parametrize(
     ("log_mib_per_s", "wal_device", "doubted"),
-    [(1.5, None, False), (3, None, True), (3, "b", False)],
+    [(2, None, False), (3, None, True), (3, "b", False)],
 )
 def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
     log_mib_per_s: float, wal_device: str | None, doubted: bool
@@ -332,6 +335,17 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
         == ["node-1: the database's log grew by 3 MiB/s"]
     ) is doubted
     assert bool(found) is doubted
+
+
+@pytest.mark.parametrize(
+    ("log_bytes", "doubted"), [(16 * 2.0**20, False), (16 * 2.0**20 + 1, True)]
+)
+def test_what_is_written_besides_may_be_as_much_as_a_log_of_16_mib(
+    log_bytes: float, doubted: bool
+) -> None:
+    run = with_disks("a", log_bytes, written_mib_per_s=0.0625)
+    kinds = [doubt.kind for doubt in not_counted(run, all_nodes.Totals())]
+    assert kinds == ["disks not counted"] * doubted
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,7 @@ def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
                      "/tank/wal is on no disk that its node_exporter shows, and does not count")),
         ({"devices": "sdb"}, disks.Places(("/mnt/d0", "/mnt/d1")),
          disks.HostDisks(("sdb",), None, "nvme1n1 and sdb hold its data, and only sdb counts")),
+        ({"devices": "sdb"}, disks.Places(("/mnt/d1",)), disks.HostDisks(("sdb",))),
         ({"devices": "sdz"}, disks.Places(), disks.HostDisks(("sdz",))),
         ({}, disks.Places(("/tank",)), disks.HostDisks()),
         ({"wal_devices": "dm-0"}, disks.Places(("/mnt/d1",), ("/mnt/d1",)),
@@ -182,6 +183,14 @@ def test_all_directories_count_or_are_doubted(
 ) -> None:
     declared, _ = declaration.read(spec(3, 3, None, **keys))
     assert disks.of_host(declared, 0, places, PAGE) == expected
+
+
+@pytest.mark.parametrize(("shown_bytes", "memory_bytes"), [(8192, 8192), (0, None)])
+def test_a_page_that_shows_no_memory_leaves_it_unknown(
+    shown_bytes: int, memory_bytes: int | None
+) -> None:
+    page = f"node_memory_MemTotal_bytes {shown_bytes}\n"
+    assert disks.memory_bytes(page) == memory_bytes
 
 
 def shown(**flags: str) -> AbstractContextManager[str]:

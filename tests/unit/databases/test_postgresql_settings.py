@@ -57,6 +57,16 @@ def test_a_larger_node_differs_in_sizes_only() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("disk_bytes", "connections"), [(64 * GIB, "1000"), (64 * GIB - 1, "200")]
+)
+def test_a_disk_of_64_gib_takes_many_connections(
+    disk_bytes: int, connections: str
+) -> None:
+    size = replace(SMOKE, disk_bytes=disk_bytes)
+    assert settings.applied(spec(size=size))["max_connections"] == connections
+
+
 def test_what_a_standby_compares_with_its_primary_does_not_follow_from_memory_or_cpus() -> (
     None
 ):

@@ -133,6 +133,8 @@ def test_releases_sort_by_time_and_read_back() -> None:
         (versions.STUDY, "2025-02-16", "past its end of life since 2025-02-16"),
         ("2024.2.11.0-b36", "2026-11-29", ""),
         ("2025.1.4.0-b103", "2026-11-29", "end of life on 2027-01-23"),
+        ("2025.1.4.0-b103", "2026-10-25", "end of life on 2027-01-23"),  # 90 days
+        ("2025.1.4.0-b103", "2026-10-24", ""),
         (versions.DEFAULT, "2026-11-29", ""),
         ("2.25.2.0-b359", "2026-11-29", "no series that is known to be supported"),
         ("2.14.0.0-b1", "2026-11-29", "no series that is known to be supported"),

@@ -6,6 +6,7 @@ a made-up cluster whose answers are given.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -23,7 +24,7 @@ from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import CheckedFact
 from orchestrator.system import sql
 from orchestrator.yugabyte import pages, versions
-from tests.fakes import FakePlatform, QuietProgress, fake_world
+from tests.fakes import FakePlatform, LeapingClock, QuietProgress, fake_world
 from tests.pages import FLAGS, Server, listed
 
 PASSWORD = "0123abcd"
@@ -113,6 +114,7 @@ def test_an_address_for_several_nodes_is_seen(hosts: int, state: str) -> None:
     ]
     assert found.state == state
     assert found.seen.startswith(f"3 nodes, {hosts} host")
+    assert ("the server there spreads the sessions" in found.seen) is (hosts < 3)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +146,38 @@ def test_background_analysis_is_looked_at(
         servers.otherwise = (200, listed({}))
         servers.pages[f"/{server}{FLAGS}"] = (200, listed({flag: value}))
         assert looked_at("auto-analyze", served_at(f"{servers.url}/")).state == state
+
+
+@pytest.mark.parametrize(("third", "state"), [(1, "confirmed"), (0, "not confirmed")])
+def test_a_node_that_leads_no_tablet_is_seen(third: int, state: str) -> None:
+    led = dict(zip(HOSTS, (2, 2, third), strict=True))
+    rows = {}
+    for host, tablets in led.items():
+        rows[f"{host}:9000"] = {"status": "ALIVE", "user_tablets_leaders": tablets}
+    with closing(Server()) as servers:
+        servers.otherwise = (200, json.dumps({"": rows}))
+        cluster = served_at(f"{servers.url}/")
+        world = fake_world(clock=LeapingClock())
+        found = looked_at("leaders", replace(cluster, world=world))
+    assert (found.state, found.seen) == (state, str(led))
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ("unlimited", "confirmed"),
+        ("1048576", "confirmed"),
+        ("1048575", "not confirmed"),
+    ],
+)
+def test_a_limit_of_open_files_below_what_is_asked_for_is_seen(
+    files: str, state: str
+) -> None:
+    platform = FakePlatform(answer=lambda _node, _argv: f"{files}\nunknown\n")
+    world = fake_world(platform=platform)
+    found = looked_at("ulimits", replace(probe(), world=world))
+    assert found.state == state
+    assert found.seen == f"open files {files}, processes unknown"
 
 
 def served_at(url: str) -> Probe:
@@ -252,6 +286,19 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
     assert "banner (inferred)" not in text
     assert "not confirmed memory (inferred): a claim" in text and "sha256:84" in text
     assert "hunter2" not in text
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_db_auto_takes_a_cluster_of_which_all_that_it_needs_is_confirmed(
+    lacking: int, tmp_path: Path
+) -> None:
+    made = []
+    for name in sorted(checklist.needed())[lacking:]:
+        made.append(CheckedFact(name, "a claim", "confirmed", "", False))
+    world = fake_world(platform=Platform(), cache=tmp_path)
+    list(checklist_kept.kept(made, checklist.spec(), world))
+    passed = checklist_kept.passed(checklist.spec(), world.platform, tmp_path)
+    assert bool(passed) is (lacking == 0)
 
 
 def test_what_the_program_does_not_need_keeps_db_auto_from_nothing() -> None:

@@ -41,7 +41,7 @@ from orchestrator.powers import (
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import pages
-from tests.fakes import FakeClock, FakePlatform, Log, fake_world
+from tests.fakes import FakePlatform, LeapingClock, Log, QuietProgress, fake_world
 from tests.name_space import in_a_name_space
 from tests.pages import FLAGS, Server, listed, serving
 
@@ -75,6 +75,8 @@ def test_a_node_too_small_for_both_servers_is_refused() -> None:
     small = replace(THREE, node=NodeSize(1.0, GIB, GIB))
     (mistake,) = settings.read(small)[1]
     assert "give it at least 1.50 GiB" in mistake.what
+    least = replace(THREE, node=NodeSize(1.0, 1536 * MIB, GIB))
+    assert settings.read(least)[1] == ()
 
 
 def test_the_checklist_gives_nodes_what_its_lines_need() -> None:
@@ -119,6 +121,19 @@ def test_a_flag_that_yugabyted_needs_for_itself_is_refused(name: str) -> None:
         mistake.where == f"cluster.settings.{name}"
         and "cannot be set here" in mistake.what
     )
+
+
+@pytest.mark.parametrize(
+    ("disk_bytes", "sessions"), [(64 * GIB, "1000"), (64 * GIB - 1, None)]
+)
+def test_a_disk_of_64_gib_takes_many_sessions(
+    disk_bytes: int, sessions: str | None
+) -> None:
+    node_size = replace(THREE.size, disk_bytes=disk_bytes)
+    spec = replace(THREE, node=node_size)
+    chosen, _ = settings.read(spec)
+    passed = flags.tserver_flags(spec, chosen)
+    assert passed.get("ysql_max_connections") == sessions
 
 
 def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
@@ -209,13 +224,6 @@ SWAPPED = EVEN | {"a0": ("a", HOSTS[1]), "a1": ("a", HOSTS[0])}
 CROWDED = EVEN | {"a0": ("a", HOSTS[1])}
 
 
-class LeapingClock(FakeClock):
-    """Of which 10 s pass between two looks, so that a deadline of minutes takes few of them."""
-
-    def sleep(self, seconds: float) -> None:
-        super().sleep(20 * seconds)
-
-
 def readiness(world: World, unread: Unread) -> Readiness:
     return Readiness(THREE, settings.read(THREE)[0], sql.session, unread, world)
 
@@ -299,7 +307,31 @@ def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
     start_s = world.clock.monotonic()
     moved = lambda: EVEN if world.clock.monotonic() - start_s > 130 else CROWDED  # noqa: E731
     assert balanced(master, moved, world)() is None
-    assert 130 < world.clock.monotonic() - start_s < 140
+    # The leaders are spread 131 s after the begin. Three looks in turn must find them so.
+    assert world.clock.monotonic() - start_s == 133
+
+
+def test_a_tablet_more_than_another_node_leads_is_not_uneven(master: Server) -> None:
+    """Four tablets cannot be spread evenly over three nodes."""
+    four_tablets = EVEN | {"a3": ("a", HOSTS[0])}
+    assert balanced(master, lambda: four_tablets, fake_world())() is None
+
+
+@pytest.mark.parametrize(
+    ("log_bytes", "steps"),
+    [
+        (500_000_000, ["nodes read up to 477 MiB of log again"]),
+        (499_000_000, []),
+    ],
+)
+def test_a_wait_of_ten_seconds_for_a_log_is_said(
+    log_bytes: int, steps: list[str]
+) -> None:
+    """Half of a disk's 100 MB/s go to reading a log again."""
+    world = fake_world()
+    readiness(world, Unread(world)).after_replay(log_bytes, 100_000_000)
+    assert isinstance(world.progress, QuietProgress)
+    assert world.progress.steps == steps
 
 
 def test_leaders_that_stay_uneven_end_no_run_but_are_told(master: Server) -> None:

@@ -95,7 +95,8 @@ def test_locks_are_seen_among_requests_and_their_share_is_of_sessions() -> None:
     [
         ((900.0, 120.5), 120.5),
         ((297.0, 80.0), 80.0),
-        ((299.0, 298.5), None),
+        ((299.0, 298.0), None),
+        ((299.0, 297.9), 297.9),
         ((900.0, None), None),
         ((None, 200.0), 200.0),
     ],

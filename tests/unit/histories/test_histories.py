@@ -128,6 +128,21 @@ def test_the_record_since_the_start_of_the_machine_does_not_count(
     assert len(of_file(str(file)).begin_s) == len(records) - 2
 
 
+@pytest.mark.parametrize(("seconds_left_out", "mean_s"), [(1, 1.2), (2, 1.0)])
+def test_a_second_that_iostat_leaves_out_is_no_pause(
+    seconds_left_out: int, mean_s: float, tmp_path: Path
+) -> None:
+    """Records of 0 to 6 s. A record takes a little longer than a second: so one is left out."""
+    content, records = of_iostat()
+    del records[8:]
+    del records[4 : 4 + seconds_left_out]
+    file = tmp_path / "iostat.json"
+    file.write_text(json.dumps(content))
+    table = files.read(file)
+    writes = table.loc[table["device"] == "vda", "writes"]
+    assert writes.iloc[0] == pytest.approx(mean_s * 2574), "2,574 a second"
+
+
 def test_what_was_in_flight_is_told_by_iostat() -> None:
     """The queue's mean length, in intervals of a second: iostat(1)."""
     _, records = of_iostat()
@@ -333,6 +348,10 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
             f"{HEAD}\n1,a,b,1,1,1,18446744073709551616\n",
             "column written_bytes: '18446744073709551616' is more than a counter of 64",
         ),
+        (
+            f"{HEAD}\n1,a,b,1,1,1,18446744073709551616.0\n",
+            "column written_bytes: '18446744073709551616.0' is more than a counter of",
+        ),
         (f"{HEAD}\n,a,b,1,1,1,1\n", "column time: '' is not a time"),
         (
             f"{HEAD}\n2026-02-01T06:00:00,a,b,1,1,1,1\n",
@@ -360,6 +379,23 @@ def test_other_files_are_refused_with_their_name(
     file.write_text(text)
     with pytest.raises(UsageError, match=f"disk.txt cannot be read.*{what}"):
         files.read(file)
+
+
+@pytest.mark.parametrize(
+    ("reads", "advice"),
+    [
+        (2**64, "write it in bytes or I/Os, as the disk's own counter has it"),
+        (-1, "a number with digits and a point alone"),
+    ],
+)
+def test_a_count_that_no_counter_holds_is_probably_in_another_unit(
+    reads: int, advice: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "disk.csv"
+    file.write_text(f"{HEAD}\n1,a,b,{reads},1,1,1\n")
+    with pytest.raises(UsageError) as raised:
+        files.read(file)
+    assert advice in raised.value.advice
 
 
 def test_a_table_has_gaps_where_it_says_so_and_blank_lines_are_none(

@@ -196,6 +196,10 @@ def test_a_label_may_name_the_node_and_the_device_as_other_files_do(
             f"{VOLUME} {VOLUME} lacks one",
         ),
         (amazon(lambda text: text.replace("06:20", "06:19")), "in how long a time"),
+        (
+            amazon(lambda text: text.replace("06:20:00", "06:19:00.2")),
+            "in how long a time",
+        ),
     ],
 )
 def test_what_does_not_tell_disks_apart_or_whole_is_refused(

@@ -14,16 +14,17 @@ from orchestrator.errors import RunError
 from orchestrator.system import at_once
 
 
-def test_all_are_done_at_the_same_time_and_answers_stay_in_order() -> None:
-    meet = threading.Barrier(
-        8, timeout=30
-    )  # broken unless all eight are under way at once
+@pytest.mark.parametrize("count", [2, 8])
+def test_all_are_done_at_the_same_time_and_answers_stay_in_order(count: int) -> None:
+    # Broken unless all are under way at once.
+    meet = threading.Barrier(count, timeout=5)
 
     def square(number: int) -> int:
         meet.wait()
         return number * number
 
-    assert at_once.each(square, range(8)) == [number * number for number in range(8)]
+    squares = [number * number for number in range(count)]
+    assert at_once.each(square, range(count)) == squares
 
 
 def test_all_are_done_although_one_fails() -> None:
@@ -159,6 +160,15 @@ def test_a_call_that_does_not_end_is_not_waited_for() -> None:
     assert at_once.within(lambda: 7, 30) == 7
     with pytest.raises(KeyError, match="mine"):
         at_once.within(lambda: dict[str, int]()["mine"], 30)
+
+
+def test_who_waits_asks_until_the_time_is_over() -> None:
+    over = threading.Event()
+    asked: list[int] = []
+    with pytest.raises(TimeoutError):
+        at_once.within(over.wait, 0.03125, lambda: asked.append(1), 0.015625)
+    over.set()
+    assert len(asked) == 1, "in the middle, and not at the end"
 
 
 def test_whether_all_have_ended_is_known_when_the_time_is_over() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.system.clock import wait_until
+from orchestrator.system.clock import wait_until, wait_while
 from tests.fakes import FakeClock
 
 
@@ -22,6 +22,11 @@ def test_what_never_comes_is_asked_for_until_the_time_is_over(
 
     clock = FakeClock()
     assert not wait_until(ready, deadline_s=deadline_s, clock=clock, every_s=0.5)
+    assert len(answers) == asked
+    answers.clear()
+    assert wait_while(
+        lambda: not ready(), deadline_s=deadline_s, clock=clock, every_s=0.5
+    )
     assert len(answers) == asked
 
 

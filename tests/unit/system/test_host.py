@@ -40,12 +40,21 @@ def test_a_link_is_not_followed(tmp_path: Path, lock: Path, text: str | None) ->
     assert str(lock) in refused.value.advice
 
 
-@pytest.mark.parametrize("text", ["a letter\n" * 100, "not a number", "root:x:0:0\n"])
+@pytest.mark.parametrize(
+    "text", ["a letter\n" * 100, "not a number", "root:x:0:0\n", "1" * 21]
+)
 def test_a_file_that_is_no_lock_keeps_its_content(lock: Path, text: str) -> None:
     lock.write_text(text)
     with host.only_one(lock):
         pass
     assert lock.read_text() == text
+
+
+def test_the_number_of_another_process_is_replaced_however_large(lock: Path) -> None:
+    """A number of 64 bits has 20 digits at most."""
+    lock.write_text(str(2**64 - 1))
+    with host.only_one(lock):
+        assert lock.read_text() == str(os.getpid())
 
 
 def test_a_second_name_of_a_file_is_not_written_to(tmp_path: Path, lock: Path) -> None:
