@@ -5,87 +5,18 @@ PYTHON   ?= python3
 VENV     := .venv
 SITE_VENV := .cache/site-venv
 TIERBENCH := $(VENV)/bin/tierbench
-PROFILE  ?= premium
-PROFILES ?= premium premium-v2 ultra
-WORKLOADS ?= point-select insert tpcc
-DB       ?= auto
-SCALE    ?= laptop
-REPEATS  ?=
-NODES    ?=
-CLIENTS  ?=
-PLATFORM ?=
-ENFORCEMENT ?=
-SEED     ?= 1
 LOCKED_PYTHONS := 3.11 3.12 3.13
-UNLOCKED ?=
-NAME     ?=
 FAULTS   ?= 100
 INPUTS   ?= 10000
-ARGS     ?=
-# Each variable with its option of `tierbench`; any other option goes into ARGS="--option value".
-options = DB/db PLATFORM/platform ENFORCEMENT/enforcement SCALE/scale SEED/seed NODES/nodes \
-  CLIENTS/clients REPEATS/repeats GENERATOR/generator RESULTS/results SLO/slo PRICES/prices \
-  MAX_COST/max-cost LATENCY_AT/latency-at SWEEP/sweep VARY/vary GATE_EVERY/gate-every WARMUP/warmup \
-  WINDOWS/windows UNTIL/until MAX_REPEATS/max-repeats
-flags = DRAIN/drain AA/aa FAIL_IF_WORSE/fail-if-worse YES/yes
-# Of a pair such as `DB/db`: the variable, the option, and that with the variable's value, if it has one.
-variable = $(firstword $(subst /, ,$(1)))
-option = --$(word 2,$(subst /, ,$(1)))
-option_with_value = $(if $($(variable)),$(option) "$($(variable))")
-flag_if_set = $(if $($(variable)),$(option))
-# The options of those variables of the list that have a value, then the flags of those that are set.
-options_given = $(foreach pair,$(options),$(if $(filter $(call variable,$(pair)),$(1)),$(call option_with_value,$(pair)))) \
-  $(foreach pair,$(flags),$(if $(filter $(call variable,$(pair)),$(1)),$(call flag_if_set,$(pair)))) \
-  $(if $(filter SET,$(1)),$(foreach setting,$(SET),--set "$(setting)")) $(ARGS)
-with_common = DB PLATFORM ENFORCEMENT SCALE NODES CLIENTS REPEATS SEED RESULTS GENERATOR SLO PRICES MAX_COST LATENCY_AT SWEEP VARY GATE_EVERY DRAIN WARMUP WINDOWS SET
-takes-run = PROFILE $(with_common) ARGS
-takes-point-select = $(takes-run)
-takes-insert = $(takes-run)
-takes-tpcc = $(takes-run)
-takes-compare = PROFILES WORKLOADS $(with_common) UNTIL MAX_REPEATS AA FAIL_IF_WORSE STRICT ARGS
-takes-demo = $(takes-compare)
-takes-dry-demo = PROFILES WORKLOADS SCALE REPEATS SEED RESULTS ARGS
-takes-report = RESULTS ARGS
-takes-resume = DIR RESULTS FAIL_IF_WORSE STRICT ARGS
-takes-history = RESULTS ARGS
-takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT ARGS
-takes-study = ARGS
-takes-study-rehearsal = SEED REPEATS RESULTS FAIL_IF_WORSE STRICT
-takes-setup = PLATFORM PROFILE ARGS
-takes-calibrate = PROFILE SCALE DRAIN ARGS
-takes-doctor = DB PLATFORM PROFILE ARGS
-takes-yugabyte-image = TARBALL
-takes-clean = YES PLATFORM PROFILE ARGS
-takes-bench = NAME ARGS
-takes-test = PART
-takes-test-slow = PART TURN
-takes-test-kubernetes = TURN
-takes-soak = FAULTS INPUTS REPEATS
-takes-help = $(variables)
-variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
-goals = $(or $(MAKECMDGOALS),help)
-given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-# How the virtual environment is made, and by which shell: every target takes them.
-for-every-target = PYTHON UNLOCKED VENV SHELL
-# What tierbench and its tools read of their environment, where make puts all that it is given.
-of-the-environment = PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_CERT \
-	HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE REQUESTS_CA_BUNDLE \
-	DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_CONTEXT KUBECONFIG \
-	PGSSLMODE PGSSLROOTCERT BENCHBASE_HOME BENCHBASE_IMAGE SYSBENCH_IMAGE \
-	TIERBENCH_CACHE TIERBENCH_LEASE_S TIERBENCH_REGISTRY TIERBENCH_RENT_S TIERBENCH_UNPROTECTED
-passed = $(for-every-target) $(of-the-environment)
-unknown := $(filter-out $(variables) $(passed),$(given))
-meant = $(shell $(PYTHON) -c 'import difflib, sys; name, *names = sys.argv[1:]; print(*difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.7))' $(1) $(variables) $(of-the-environment) 2>/dev/null)
-did-you-mean = $(if $(1), Did you mean $(1)?)
-$(if $(unknown),$(error make knows no variable $(firstword $(unknown)).$(call did-you-mean,$(call meant,$(firstword $(unknown)))) docs/OPTIONS.md lists them))
-refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))) $(passed),$(given))
-$(if $(refused),$(error make $(goals) takes no $(refused): docs/OPTIONS.md has the variables, and `tierbench --help` all options))
-# PROFILE and DB have a default for the workloads; other commands are told only what was asked for.
-asked = $(if $(filter command environment,$(origin $(1))),$(1))
-RUN       = $(TIERBENCH) run --profile $(PROFILE) $(call options_given,$(takes-run))
-PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
-COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive)
-COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call options_given,$(takes-compare))
+PIP      := $(VENV)/bin/pip install --quiet --disable-pip-version-check
+goals    := $(or $(MAKECMDGOALS),help)
+given    := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
+# Which variables a target takes, and what it starts, stands there: a misspelt one is refused.
+TARGETS  := $(PYTHON) orchestrator/cli/make_targets.py
+refusal  := $(shell $(TARGETS) check --goals "$(goals)" --given "$(given)")
+$(if $(refusal),$(error $(refusal)))
+# The command of the target. It is told what stands behind make; a dry run prints it.
+START    = +@$(TARGETS) start --goals "$(goals)" --given "$(given)" $(TIERBENCH) $@
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
@@ -99,7 +30,7 @@ FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not pro
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
-	@echo "  Variables: PROFILE=$(PROFILE) DB=$(DB) SCALE=$(SCALE) REPEATS= NODES= CLIENTS= SEED=$(SEED)"
+	@echo "  Variables: PROFILE=premium DB=auto SCALE=laptop REPEATS= NODES= CLIENTS= SEED=1; docs/OPTIONS.md has all"
 
 # pip compiles on one core, and the tests of pandas and scipy too: half of the time that it took.
 $(VENV)/.ready: pyproject.toml requirements.lock
@@ -120,67 +51,55 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call option_with_value,PLATFORM/platform) $(if $(filter setup,$(goals)),$(ARGS))
+	$(START)
 
-demo dry-demo: PROFILES = premium premium-v2 ultra
-demo dry-demo: SCALE = smoke
-# Chosen so that two busy cores answer it in ten minutes: the tiers differ by several times under
-# one load that reads and writes, and the SLO lies between them. Windows of 30 s are long enough.
-demo: WORKLOADS = tpcc
-demo: SLO = $(if $(call asked,WORKLOADS),,nopm > 4000)
-demo: NODES = 1
-demo: REPEATS = 3
-demo: SET = warmup=1s measure=30s
 demo: setup ## compare three tiers on this machine in minutes and write a report
-	@$(COMPARED)
+	$(START)
 
-dry-demo: WORKLOADS = point-select insert
 dry-demo: $(VENV)/.ready ## an example of the answer in seconds, without Docker: all figures are made up
-	@$(TIERBENCH) rehearse --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call options_given,SCALE SEED REPEATS RESULTS)
+	$(START)
 
 compare: setup ## tiers × workloads × repetitions: PROFILES= WORKLOADS= REPEATS= SCALE= UNTIL=decided; in CI FAIL_IF_WORSE=1 STRICT=1
-	@$(COMPARED)
+	$(START)
 
 point-select: setup ## reads on one tier: PROFILE=premium|premium-v2|ultra
-	@$(RUN) --workload point-select
+	$(START)
 
 insert: setup ## writes on one tier
-	@$(RUN) --workload insert
+	$(START)
 
 tpcc: setup ## the TPC-C-derived mix on one tier; GENERATOR=benchbase: by BenchBase
-	@$(RUN) --workload tpcc
+	$(START)
 
 resume: setup ## go on with a campaign that was ended: DIR=latest
-	@$(TIERBENCH) resume $(if $(STRICT),,--accept-inconclusive) $(if $(DIR),"$(DIR)",latest) $(call options_given,FAIL_IF_WORSE RESULTS)
+	$(START)
 
 report: $(VENV)/.ready ## show the newest campaign again
-	@$(TIERBENCH) report $(call options_given,RESULTS)
+	$(START)
 
 history: $(VENV)/.ready ## list the stored campaigns, the newest first
-	@$(TIERBENCH) history $(call options_given,RESULTS)
+	$(START)
 
 compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=latest
-	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) "$(A)" $(if $(B),"$(B)") $(call options_given,FAIL_IF_WORSE RESULTS)
+	$(START)
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
-	@$(TIERBENCH) report results/reference-azure-yugabytedb/published $(ARGS)
+	$(START)
 
 study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks; 40 minutes
-	@$(COMPARE) --profiles "$(foreach tier,premium premium-v2 ultra,profiles/study-rehearsal/$(tier).yaml)" \
-	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
-	  $(call options_given,SEED RESULTS FAIL_IF_WORSE) --repeats $(or $(REPEATS),3)
+	$(START)
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
-	@$(TIERBENCH) calibrate --profile $(PROFILE) $(call options_given,SCALE DRAIN)
+	$(START)
 
 doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its first-run checklist; PROFILE=: on its machines
-	@$(TIERBENCH) doctor $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call options_given,PLATFORM $(call asked,DB))
+	$(START)
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
-	@$(TIERBENCH) admin yugabyte-image "$(TARBALL)"
+	$(START)
 
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
-	@$(TIERBENCH) list
+	$(START)
 
 test: setup ## the tests, those with real containers or whole programs included; some 14 minutes; PART=docker, PART=program: only these
 	@$(if $(PART),,$(FAST_TESTS))
@@ -262,4 +181,4 @@ audit: $(VENV)/.ready ## without network: is all that is installed as it is pinn
 	@$(VENV)/bin/python -m tests.audit
 
 clean: $(VENV)/.ready ## remove leftovers in Docker and kept data sets; results stay; PROFILE=: on its machines; YES=1: unasked
-	@$(TIERBENCH) clean $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call options_given,YES PLATFORM)
+	$(START)

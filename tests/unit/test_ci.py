@@ -48,7 +48,7 @@ def ci_run(tmp_path: Path) -> Run:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
         )
         return done, asked.read_text().splitlines()
 
@@ -64,7 +64,7 @@ def test_processes_that_test_share_what_one_of_them_has_compiled() -> None:
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert done.stdout == "may be kept\n", done.stderr
 
@@ -165,7 +165,7 @@ def slow_tests() -> SlowTests:
         env={**os.environ, "CI": ""},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     slow = SlowTests([], [])
     for line in listed.stdout.splitlines():

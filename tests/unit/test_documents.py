@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from orchestrator import facts, model
 from orchestrator.analysis import conclusions
+from orchestrator.cli import make_targets
 from orchestrator.cli.commands import HELP_ALL
 from orchestrator.cli.main import program
 from orchestrator.databases.existing.declaration import Existing
@@ -275,12 +276,7 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
 
 
 def test_every_variable_of_the_makefile_is_documented_and_no_other() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    settable = set(re.findall(r"^([A-Z_]+) *\?=", makefile, re.MULTILINE))
-    settable |= set(re.findall(r"\b([A-Z_]+)/[a-z-]+\b", makefile))
-    settable |= set(re.findall(r"\$\(if \$\(([A-Z_]+)\)", makefile))
-    settable |= set(re.findall(r'"\$\(([A-Z]+)\)"', makefile))
-    settable |= set(re.findall(r"\$\(foreach \w+,\$\(([A-Z_]+)\)", makefile))
+    settable = make_targets.variables() | {"PYTHON", "UNLOCKED"}
     section = text_of("OPTIONS.md").split("## Variables of make")[1].split("\n## ")[0]
     named = {
         name

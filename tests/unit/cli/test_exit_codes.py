@@ -1,11 +1,10 @@
-"""Which campaigns make `tierbench compare` fail, and what make asks of it."""
+"""Which campaigns make `tierbench compare` fail, and each code that a command ends with."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -95,26 +94,6 @@ def test_check_ends_with_whether_every_condition_holds(
     assert check.exit_code(conditions) == code
 
 
-@pytest.mark.parametrize(
-    ("variables", "accepts", "fails"),
-    [
-        ((), True, False),
-        (("FAIL_IF_WORSE=1",), True, True),
-        (("STRICT=1",), False, False),
-    ],
-)
-def test_make_compare_fails_only_where_asked(
-    variables: tuple[str, ...], accepts: bool, fails: bool
-) -> None:
-    made = subprocess.run(
-        ["make", "--dry-run", "compare", *variables],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    (line,) = (line for line in made.stdout.splitlines() if "tierbench compare" in line)
-    assert ("--accept-inconclusive" in line) == accepts
-    assert ("--fail-if-worse" in line) == fails
-
-
 # ------------------------------------------------------------------ every code
 
 
@@ -196,96 +175,3 @@ def test_a_reader_who_is_gone_is_no_verdict(
     os.close(writer)
     assert ended.returncode == EXIT_DONE
     assert "Error" not in ended.stderr
-
-
-# ------------------------------------------------------------------ variables of make
-
-FLAGS = {
-    "DRAIN": "--drain", "AA": "--aa", "FAIL_IF_WORSE": FAIL, "YES": "--yes",
-    "SCENARIOS": "--scenarios",
-}  # fmt: skip
-OF_EVERY_TARGET = {"PYTHON", "UNLOCKED"}  # how the virtual environment is made
-TEXT = (ROOT / "Makefile").read_text()
-TARGETS = re.findall(r"^([a-z-]+):.*## ", TEXT, re.MULTILINE)
-
-
-def variables() -> set[str]:
-    section = (
-        (ROOT / "docs" / "OPTIONS.md").read_text().split("## Variables of make")[1]
-    )
-    rows = re.findall(r"^\| (`[A-Z].*?) \|", section.split("\n## ")[0], re.MULTILINE)
-    return {
-        name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)
-    } - OF_EVERY_TARGET
-
-
-def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
-    words = [
-        f"{name}={'1' if name in FLAGS else f'given-{name}'}" for name in sorted(given)
-    ]
-    return subprocess.run(
-        ["make", "--dry-run", target, *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    ("target", "given", "hint"),
-    [
-        ("tpcc", "PROFIL", "Did you mean PROFILE?"),
-        ("compare", "profile", "Did you mean PROFILE?"),
-        ("help", "XYZ", "docs/OPTIONS.md lists them"),
-        ("check", "DOCKER_HOTS", "Did you mean DOCKER_HOST?"),
-    ],
-)
-def test_a_variable_that_no_target_knows_is_refused(
-    target: str, given: str, hint: str
-) -> None:
-    """`make tpcc PROFIL=ultra` measured the default tier."""
-    ended = made(target, {given})
-    assert ended.returncode != EXIT_DONE and not ended.stdout
-    assert f"make knows no variable {given}." in ended.stderr and hint in ended.stderr
-
-
-def test_a_name_that_resembles_none_is_not_guessed() -> None:
-    assert "Did you mean" not in made("tpcc", {"CPUS"}).stderr
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "PIP_INDEX_URL", "DOCKER_HOST", "KUBECONFIG", "HTTPS_PROXY", "no_proxy",
-        "SYSBENCH_IMAGE", "TIERBENCH_CACHE",
-    ],
-)  # fmt: skip
-def test_a_variable_of_the_environment_may_stand_behind_make(
-    name: str, tmp_path: Path
-) -> None:
-    """It reaches the commands: make gives them all that stands there."""
-    (tmp_path / "Makefile").write_text(f"{TEXT}\nshown:\n\t@printenv {name}\n")
-    argv = ["make", "--silent", "shown", f"{name}=given"]
-    ended = subprocess.run(
-        argv, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (ended.stdout, ended.stderr) == ("given\n", "")
-
-
-@pytest.mark.parametrize("target", [one for one in TARGETS if one != "help"])
-def test_each_variable_is_in_the_command_of_a_target_or_refused(target: str) -> None:
-    refusal = re.search(r"takes no ([A-Z_ ]+):", made(target, variables()).stderr)
-    assert refusal
-    refused = set(refusal[1].split())
-    taken = variables() - refused
-    ended = made(target, taken)
-    assert ended.returncode == EXIT_DONE, ended.stderr
-    # What only prepares, and the target's own lines.
-    lines = ended.stdout.splitlines()
-    own = [line for line in lines if target == "setup" or " setup" not in line]
-    assert not any("given-ARGS" in line for line in lines if line not in own)
-    for name in taken - {"STRICT"}:
-        assert any(FLAGS.get(name, f"given-{name}") in line for line in own), name
-    if "STRICT" in taken:
-        assert ACCEPT not in ended.stdout
