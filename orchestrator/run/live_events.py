@@ -83,3 +83,21 @@ Hear = Callable[[LiveEvent], None]
 
 def heard_by_nobody(_event: LiveEvent) -> None:
     """Does nothing: nobody looks on at the campaign."""
+
+
+def _say_nothing(_campaign: Path) -> None:
+    """Does nothing between runs."""
+
+
+@dataclass(frozen=True)
+class Onlookers:
+    """Who looks on at a campaign.
+
+    `hear` is told what happens; `after_run` of the folder, after each run but the last planned.
+    """
+
+    hear: Hear = heard_by_nobody
+    after_run: Callable[[Path], None] = _say_nothing
+
+
+NOBODY = Onlookers()

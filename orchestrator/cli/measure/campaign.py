@@ -39,6 +39,7 @@ from orchestrator.run import (
     schedule,
     start_proof,
 )
+from orchestrator.run.live_events import Onlookers
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import campaign_folders, campaign_writing, shell, store
 from orchestrator.tiers.common.emulated import standing
@@ -152,8 +153,7 @@ def execute(
             facts,
             following,
             begun,
-            after_run=write,
-            hear=hear,
+            Onlookers(hear, write),
         )
     # The data sets that this campaign has loaded count too.
     limit_cache()

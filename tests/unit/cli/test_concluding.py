@@ -11,6 +11,7 @@ import pytest
 from orchestrator.cli.measure import concluding
 from orchestrator.powers import World
 from orchestrator.run import experiment
+from orchestrator.run.live_events import Onlookers
 from orchestrator.system.shell import SystemShell
 from tests.apps import an_app
 from tests.campaigns import build_campaign, stored
@@ -98,5 +99,12 @@ def test_it_is_told_of_every_run_but_the_last(tmp_path: Path) -> None:
 
     plan = a_plan(("premium", "ultra"), repetitions=2)
     results = tmp_path / "results"
-    experiment.execute(plan, fake_parts(log), world, results, {}, after_run=after_run)
+    experiment.execute(
+        plan,
+        fake_parts(log),
+        world,
+        results,
+        {},
+        onlookers=Onlookers(after_run=after_run),
+    )
     assert told == [1, 2, 3]

@@ -49,8 +49,7 @@ def test_before_each_run_there_is_no_more_than_before_the_second(
     plan = a_plan(("premium", "ultra"), ("point-select", "insert"), repetitions=2)
     experiment.execute(plan, fake_parts(log), world, tmp_path / "results", {})
     first, second, *others = progress.before_runs
-    assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, (
-        "that of the run before"
-    )
+    assert len(others) == 6
+    assert second["Draft"] == first["Draft"], "nothing of the run before"
     for later in others:
         assert later <= second

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from orchestrator.run import experiment, judging
-from orchestrator.run.live_events import RunBegins, StandingFound
+from orchestrator.run.live_events import Onlookers, RunBegins, StandingFound
 from orchestrator.system import campaign_writing, store
 from tests.calls import calls_of
 from tests.plans import a_plan
@@ -64,7 +64,7 @@ def test_what_is_announced_is_what_the_records_say_now(make: Make) -> None:
         campaign.world,
         campaign.results,
         FACTS,
-        hear=hear,
+        onlookers=Onlookers(hear),
     )
     assert len(announced) == 4 and announced == expected
     (line,) = announced[-1]
