@@ -179,6 +179,8 @@ def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None
     for ticks, busiest_pct in (((197, 103, 103, 197), 97), ((200, 200, 194, 206), 91)):
         tree(tmp_path, {"proc/stat": line.format(*ticks)})
         assert values(collector.read([HOST], 2.0))["busiest_core_pct"] == busiest_pct
+    tree(tmp_path, {"proc/stat": line.format(200, 210, 194, 216)})
+    assert values(collector.read([HOST], 2.5))["busiest_core_pct"] == 0, "both rested"
     tree(tmp_path, {"proc/stat": line.format(1, 1, 1, 1)})
     for time_s in (3.0, 3.001):  # counted anew, and read again before a tick has passed
         assert "busiest_core_pct" not in values(collector.read([HOST], time_s))

@@ -108,9 +108,12 @@ def test_an_error_that_fio_counted_is_not_a_figure() -> None:
         point_figures(POINT, output(one_way({"1000": 1}, 4096), one_way({}), error=5))
 
 
-def test_no_io_is_not_zero() -> None:
+@pytest.mark.parametrize(
+    "reads", [one_way({}), one_way({}, 4096), one_way({"1000": 1})]
+)
+def test_no_io_is_not_zero(reads: dict[str, Any]) -> None:
     with pytest.raises(LoadError, match="no I/O ended"):
-        point_figures(POINT, output(one_way({}), one_way({})))
+        point_figures(POINT, output(reads, one_way({})))
 
 
 def write_point(
@@ -298,6 +301,11 @@ def test_a_window_has_one_point_at_least(tmp_path: Path) -> None:
         ),
         (
             replace(WORKLOAD, dataset=Dataset("f", {"size": "4GiB"})),
+            "dataset.size",
+            "up to 1.6",
+        ),
+        (
+            replace(WORKLOAD, dataset=Dataset("f", {"size": "0GiB"})),
             "dataset.size",
             "up to 1.6",
         ),

@@ -55,6 +55,9 @@ def drawn(seed: int, count: int, seconds: int) -> Any:
     rows["start_ns"] = 1_000_000 * 10**9 + np.sort(
         dice.integers(0, seconds * 10**9, count)
     )
+    # Parts begin with whole seconds, and so do some of the rows.
+    rows["start_ns"][::9] //= 10**9
+    rows["start_ns"][::9] *= 10**9
     rows["latency_us"] = dice.choice([7, 900, 1500, 250_000, 2_000_000], count)
     rows["queue_us"] = dice.integers(0, 7, count)
     rows["type"], rows["outcome"] = (

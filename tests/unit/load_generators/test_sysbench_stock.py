@@ -77,6 +77,15 @@ def test_totals_and_percentiles_are_those_that_sysbench_says() -> None:
     assert "latency_p999_s" not in found, "fewer than ten transactions lie beyond it"
 
 
+@pytest.mark.parametrize(("transactions", "has_p99"), [(1000, True), (999, False)])
+def test_a_percentile_has_ten_transactions_beyond_it(
+    transactions: int, has_p99: bool
+) -> None:
+    report = results.parse(output("oltp_read_write"))
+    totals = {**report.totals, "transactions": transactions}
+    assert ("latency_p99_s" in figures(replace(report, totals=totals))) is has_p99
+
+
 @pytest.mark.parametrize("name", ["oltp_read_write", "oltp_point_select", "conflicts"])
 def test_the_histogram_is_whole_and_as_fine_as_is_said(name: str) -> None:
     report = results.parse(output(name))

@@ -13,6 +13,7 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.analysis.statistics import steadiness
 from orchestrator.errors import UsageError
+from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench.warm_up import (
@@ -110,6 +111,17 @@ def test_a_slow_rise_is_waited_for(tmp_path: Path) -> None:
     after = rates[warmup_s : warmup_s + 60]
     drift = steadiness.steadiness(range(60), after.tolist())
     assert drift is not None and drift.steady  # by the doubt's own rule
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "step"),
+    [(10.0, "warm-up 10/10 s: 5"), (11.0, "measuring 1/60 s: 5")],
+)
+def test_the_last_second_of_a_warm_up_is_of_the_warm_up(
+    elapsed_s: float, step: str
+) -> None:
+    shown = options.progress(elapsed_s, warmup_s=10.0, measure_s=60.0, per_s=5.0)
+    assert shown == f"{step} transactions/s"
 
 
 def test_how_high_throughput_is_does_not_decide(tmp_path: Path) -> None:

@@ -137,3 +137,16 @@ def test_several_small_disks_are_bought_as_one() -> None:
     assert single.tier.price and four.tier.price
     assert four.tier.price.monthly == pytest.approx(4 * single.tier.price.monthly)
     assert four.vm == names["azure/P15"].vm and four.keys["count"] == 4
+
+
+def test_nobody_buys_several_disks_each_of_which_is_more_than_16_times_the_data() -> (
+    None
+):
+    """A P6 has 64 GiB, which is 16 times 4 GiB; a P10 has 128 GiB."""
+    counts = {name.partition(":count=")[::2] for name in named(4)}
+    assert [count for name, count in sorted(counts) if name == "azure/P6"] == [
+        "",
+        "2",
+        "4",
+    ]
+    assert [count for name, count in counts if name == "azure/P10"] == [""]

@@ -86,6 +86,7 @@ def test_burst_of_disk_and_vm() -> None:
     assert limits.burst_iops.duration_s == pytest.approx(1800)
     slower = on({**ULTRA, "iops": 16400}, D8S_V5)
     assert slower.burst_iops.duration_s == pytest.approx(3600)
+    assert on({**ULTRA, "iops": 12800}, D8S_V5).burst_iops.duration_s is None
     assert limits.burst_bytes_per_s.value == 200 * MB
     assert limits.burst_bytes_per_s.duration_s is None
 

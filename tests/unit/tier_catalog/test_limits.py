@@ -23,6 +23,8 @@ from tests.catalog import CATALOG, MIB, at, chosen, mistakes
         (333, 999, 249.75, 250, None),
         (334, 1002, 250, None, 2703),
         (750, 2250, 250, None, 7200),
+        (999, 2997, 250, None, None),
+        (1000, 3000, 250, None, None),
         (5333, 15999, 250, None, None),
         (5334, 16000, 250, None, None),
         (16384, 16000, 250, None, None),

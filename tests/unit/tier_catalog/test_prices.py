@@ -19,6 +19,7 @@ from orchestrator.cli.prepare import prices as command
 from orchestrator.design import purchase_prices
 from orchestrator.errors import UsageError
 from orchestrator.planning import project_files
+from orchestrator.tier import Price
 from orchestrator.tier_catalog import azure_prices, price_lists, prices
 from orchestrator.tier_catalog.price_rows import PriceRow, Source
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
@@ -160,6 +161,17 @@ def test_steps_are_priced_by_what_lies_inside_them() -> None:
         2080 + 1456 + 0.03185
     )
     assert prices.monthly(io2, gib=0) is None
+
+
+@pytest.mark.parametrize(("prices_of", "is_warned"), [(1, False), (2, True)])
+def test_two_prices_of_unlike_regions_are_warned_of(
+    prices_of: int, is_warned: bool
+) -> None:
+    stated = []
+    for region in ("eastus", "westus")[:prices_of]:
+        stated.append(Price(38.0, "USD", region, "2026-11-01", "a list"))
+    warning = prices.unlike(stated)
+    assert ("not of one list" in warning) is is_warned
 
 
 def test_price_in_words() -> None:
