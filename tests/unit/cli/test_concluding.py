@@ -52,6 +52,21 @@ def unfinished(results: Path) -> Path:
     return stored(replace(campaign, runs=campaign.runs[:3]), results)
 
 
+@pytest.mark.parametrize(
+    ("ended", "notes"), [(6, []), (5, ["5 of 6 planned runs have ended"])]
+)
+def test_a_campaign_is_unfinished_until_all_planned_runs_have_ended(
+    ended: int, notes: list[str], tmp_path: Path
+) -> None:
+    campaign = build_campaign(
+        profiles=("premium", "ultra"), workloads=["insert"], frames=False
+    )
+    folder = stored(replace(campaign, runs=campaign.runs[:ended]), tmp_path)
+    found, _ = concluding.found(folder)
+    texts = [note.text for note in found.plan.notes if note.kind == "unfinished"]
+    assert texts == notes
+
+
 @pytest.mark.program
 def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
     folder = unfinished(tmp_path)

@@ -123,7 +123,7 @@ def test_a_note_is_shown_to_the_end_of_its_first_sentence_whatever_stops_are_in_
 
 
 @pytest.mark.parametrize(
-    ("repeats", "rounds", "more"), [(12, 12, ""), (300, 10, "… 290 more")]
+    ("repeats", "rounds", "more"), [(12, 12, ""), (13, 10, "… 3 more")]
 )
 def test_of_many_rounds_the_first_ones_are_shown(
     repeats: int, rounds: int, more: str, capsys: pytest.CaptureFixture[str]

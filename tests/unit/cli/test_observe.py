@@ -17,6 +17,7 @@ from orchestrator.analysis.answers.observation_words import row_in_words
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.cli.observe import observe_options
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INTERRUPTED,
@@ -472,6 +473,20 @@ def test_every_documented_command_says_a_size() -> None:
 def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
     words = ("--prometheus", "http://127.0.0.1:9", *SIZED, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [("24x60s", (24, 60.0)), ("23x60s", None), ("24x59s", None), ("x5m", None)],
+)
+def test_pieces_are_enough_and_long_enough(
+    text: str, pieces: tuple[int, float] | None
+) -> None:
+    if pieces is None:
+        with pytest.raises(ValueError, match="24 pieces or more of 60 s or more"):
+            observe_options.pieces_in(text)
+        return
+    assert observe_options.pieces_in(text) == pieces
 
 
 def test_an_exporter_that_does_not_answer_is_named(

@@ -61,6 +61,10 @@ REFUSED = {
     "an end that is not asked for": (("--max-repeats", "7"), "--until"),
     "a word in another case": (("--set", "think=Spec"), "--set think=Spec"),
     "weights that are no numbers": (("--set", "weights=²,1,1,1,1"), "--set weights"),
+    "a workload that weighs nothing": (
+        ("--weights", "tpcc=0"),
+        "the weight of tpcc must be a number above zero",
+    ),
     "too few weights": (("--set", "weights=45,43"), "5 whole numbers"),
     "weights of nothing": (("--set", "weights=0,0,0,0,0"), "not all 0"),
     "another warm-up": (("--warmup", "long"), "steady"),
@@ -110,6 +114,13 @@ def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> N
     words = ("compare-results", "latest", "--margin", "nan", "--results", str(tmp_path))
     assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert "percentage" in capsys.readouterr().err
+
+
+def test_the_least_that_can_be_meant_is_taken(ask: Ask) -> None:
+    growing = ("--until", "decided", "--repeats", "2", "--max-repeats", "2")
+    plan = ask((*COMPARE, "--margin", "0", *growing)).plan
+    assert plan.margin_pct == 0
+    assert plan.repetitions == 2
 
 
 def test_what_is_meant_is_taken(ask: Ask) -> None:

@@ -215,6 +215,24 @@ def test_a_file_that_is_not_there_hides_no_other(
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("tier: {}\nvm: x\n", "profile"),
+        ("tier: {}\nvm: x\nnodes: 3\n", "cluster"),
+        ("unknown: 1\n", "profile"),
+    ],
+)
+def test_of_two_kinds_with_as_many_keys_the_first_is_meant(
+    text: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    tierbench(an_app(tmp_path), "validate", str(file), "--output=json")
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["kind"] == kind
+
+
+@pytest.mark.parametrize(
     ("text", "keys", "line"),
     [
         ("scale: smoke\nslo:\n", [], 2),

@@ -15,6 +15,11 @@ def test_a_kernel_before_5_5_counts_no_flushes() -> None:
     older = {metric for metric, _, _ in block_devices.readings(SINCE_5_5[:15])}
     flushes = {metric for metric in newer if "flush" in metric}
     assert flushes and older == set(newer) - flushes
+    # The last of eleven counters, as of kernels before 4.18, is the queue's.
+    eleven = {metric for metric, _, _ in block_devices.readings(SINCE_5_5[:11])}
+    assert "disk_queue_seconds_total" in eleven
+    ten = {metric for metric, _, _ in block_devices.readings(SINCE_5_5[:10])}
+    assert eleven - ten == {"disk_queue_seconds_total"}
     only_reads = SINCE_5_5[:1]
     (found,) = block_devices.readings(only_reads)
     assert found == ("disk_reads_total", "", 100)

@@ -59,7 +59,13 @@ def test_a_page_of_another_kind_is_refused(magic: int) -> None:
         ebs_statistics.parsed(page(magic=magic))
 
 
-@pytest.mark.parametrize("counted_us", [2**64 - 1, 2**63, 200 * YEAR_US])
+def test_a_count_of_a_century_may_be() -> None:
+    content = page(exceeded_us=(0, 0, 100 * YEAR_US, 0))
+    statistics = ebs_statistics.parsed(content)
+    assert statistics.instance_iops_exceeded_s == 100 * YEAR_US / 1e6
+
+
+@pytest.mark.parametrize("counted_us", [2**64 - 1, 2**63, 100 * YEAR_US + 10**6])
 def test_a_count_of_more_than_a_century_is_none(counted_us: int) -> None:
     """A field that is not kept is full of ones: it would never grow, as if nothing was held
     back."""

@@ -362,3 +362,10 @@ def test_a_class_that_kubernetes_would_refuse_is_told_in_words() -> None:
     assert mistake.what == (
         "expected small letters, digits, `-` and `.`, at most 253 (given: 'My_Class')"
     )
+
+
+def test_a_class_has_a_name_of_at_most_253_letters() -> None:
+    text = "{type: azure/P10, storage_class: %s}"
+    on_class(text % ("c" * 253))
+    with pytest.raises(UsageError):
+        on_class(text % ("c" * 254))

@@ -56,6 +56,7 @@ def workload_text(**odd: str) -> str:
         (f"a: {'9' * 5000}", "x.yaml:1:4", "this is not a valid int: '999"),
         (f"a: {NINES}", "x.yaml:1:4", "no key takes this number: '999"),
         (f"a: 0x{'f' * 5000}", "x.yaml:1:4", "no key takes this number: '0xfff"),
+        ("a: 9223372036854775808", "x.yaml:1:4", "no key takes this number"),
         ("a: .inf", "x.yaml:1:4", "no key takes this number: '.inf'"),
         ("a: {b: [1, .nan]}", "x.yaml:1:12", "no key takes this number: '.nan'"),
         ('a: "\\U00110000"', "x.yaml:1:7", "an escape that stands for no character"),

@@ -95,8 +95,10 @@ def test_one_refresh_is_one_question_and_what_nobody_asks_for_is_dropped(
     assert looked() == ["3", "2", "gone"] and len(agents.asked) == 4
     tree(tmp_path, {"proc/stat": "4"})
     assert far.read("/proc/stat") == "3", "a tick sees one moment"
-    for _ in range(agent.KEPT + 1):
+    for _ in range(agent.KEPT):
         far.refresh()
+    assert len(json.loads(agents.asked[-1])) > 1, "it may still be asked for"
+    far.refresh()
     assert json.loads(agents.asked[-1]) == ["read"]
     assert far.read("/proc/stat") == "4"
     far.close()
@@ -109,7 +111,9 @@ def test_without_refreshes_nothing_old_is_returned(tmp_path: Path) -> None:
     far.refresh()
     tree(tmp_path, {"proc/stat": "2"})
     assert far.read("/proc/stat") == "1"
-    clock.sleep(agent.FRESH_S + 0.1)
+    clock.sleep(agent.FRESH_S)
+    assert far.read("/proc/stat") == "1"
+    clock.sleep(0.1)
     assert far.read("/proc/stat") == "2"
     far.close()
 
@@ -159,6 +163,18 @@ def test_the_shortest_way_of_the_last_minute_tells_the_offset() -> None:
     # It is of the last minute 60 s later, and not one second after that.
     assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 60)) == shortest
     assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 61)).offset_s == 0.002
+
+
+def test_of_two_ways_as_short_the_latest_tells_the_offset() -> None:
+    offset = seen_each_second((0.0, 0.001, 1), (0.0005, 0.001, 1))
+    assert offset.offset_s == 0.0005
+
+
+@pytest.mark.parametrize(("offset_s", "shift_s"), [(0.25, 0.0), (-0.5, -0.5)])
+def test_a_shift_that_may_be_wrong_by_itself_is_not_made(
+    offset_s: float, shift_s: float
+) -> None:
+    assert ClockOffset(offset_s, 0.25).shift_s == shift_s
 
 
 @pytest.mark.parametrize(("apart_s", "may"), [(0.5, True), (0.625, False)])

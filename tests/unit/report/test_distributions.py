@@ -112,4 +112,7 @@ def test_with_think_time_the_wait_for_a_connection_is_not_latency() -> None:
 
 def test_too_few_make_no_curve() -> None:
     assert latency.of_runs(_runs(_table([0.1] * 19)), ["all"]) == {}
+    twenty = latency.of_runs(_runs(_table(np.arange(1, 21) / 10)), ["all"])["all"]
+    assert twenty.nines[-1] == np.log10(2), "ten lie beyond the median"
+    assert twenty.latency_s[-1] == 1.0
     assert latency.of_runs(_runs(None), ["all"]) == {}

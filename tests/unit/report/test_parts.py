@@ -14,6 +14,7 @@ from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.model import Doubt
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
+from orchestrator.report.campaign_tables import sparkline
 from orchestrator.report.document import arrange
 from orchestrator.report.exports import junit
 from orchestrator.report.rendering import markdown, terminal
@@ -43,6 +44,29 @@ def test_charts_of_a_workload_with_a_long_name_have_files_of_their_own() -> None
     assert len(paths) == 3
     assert all(len(path.removeprefix("charts/").encode()) <= 255 for path in paths)
     assert Chart("tpcc-iops", "", str).path == "charts/tpcc-iops.svg"
+    longest = "x" * 200
+    assert Chart(longest, "", str).path == f"charts/{longest}.svg"
+    assert Chart(f"{longest}x", "", str).path == f"charts/{'x' * 174}.svg"
+
+
+@pytest.mark.parametrize(
+    ("widths", "most", "fitted"),
+    [
+        ([20, 30], 50, [20, 30]),
+        ([20, 30], 49, [20, 29]),
+        ([20, 20], 39, [19, 20]),  # the first of two that are as wide
+        ([15, 14], 20, [14, 14]),  # a word of 14 letters stays whole
+    ],
+)
+def test_columns_of_words_are_cut_to_the_screen(
+    widths: list[int], most: int, fitted: list[int]
+) -> None:
+    assert terminal.fit(widths, [True, True], most) == fitted
+
+
+def test_a_sparkline_of_equal_values_is_low() -> None:
+    assert sparkline([5.0, 5.0]) == "▁▁"
+    assert sparkline([5.0, 6.0]) == "▁█"
 
 
 def test_a_doubt_stands_beside_the_figures_of_its_runs_only(index: ReportIndex) -> None:
@@ -104,15 +128,19 @@ def test_doubts_alike_but_for_their_numbers_are_one(index: ReportIndex) -> None:
     assert found.footnotes[0].where == "runs 3–4, 400"
 
 
-def test_many_unlike_doubts_of_a_kind_are_counted(index: ReportIndex) -> None:
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [("abcde", " And 2 more like this, in verdict.json."), ("abc", "")],
+)
+def test_many_unlike_doubts_of_a_kind_are_counted(
+    words: str, more: str, index: ReportIndex
+) -> None:
     doubts = tuple(
-        Doubt("unsteady throughput", f"{word} fell", "wait", 3)
-        for word in ("a", "b", "c", "d", "e")
+        Doubt("unsteady throughput", f"{word} fell", "wait", 3) for word in words
     )
     found = ReportIndex(index.campaign, replace(index.verdict, doubts=doubts))
-    assert [note.text for note in found.footnotes] == [
-        "A fell. B fell. C fell. And 2 more like this, in verdict.json."
-    ]
+    (note,) = found.footnotes
+    assert note.text == f"A fell. B fell. C fell.{more}"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +172,7 @@ def test_spread_is_half_the_interval_relative_to_the_mean() -> None:
     )
     assert wording.spread(replace(cell, ci_low=190.0, ci_high=214.0)) == "± 6.0 %"
     assert wording.spread(replace(cell, ci_low=100.0, ci_high=350.0)) == "± 62 %"
+    assert wording.spread(replace(cell, ci_low=180.2, ci_high=219.8)) == "± 9.9 %"
     assert wording.spread(replace(cell, ci_low=199.99, ci_high=200.01)) == "± 0.1 %"
     assert wording.spread(replace(cell, n=1, ci_low=None, ci_high=None)) == ""
 

@@ -87,6 +87,14 @@ def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(
         assert sums["raw.bin"]["sha256"] != "as recorded"
 
 
+def test_a_file_of_just_the_limit_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 10)
+    assert plain_files.read(file, 10) == b"x" * 10
+    with pytest.raises(CutError, match="larger than 9 B"):
+        plain_files.read(file, 9)
+
+
 def test_a_link_is_followed_only_where_its_user_has_named_it(tmp_path: Path) -> None:
     """Else a link in somebody's results would be read as a file of theirs."""
     (tmp_path / "file").write_bytes(b"x")

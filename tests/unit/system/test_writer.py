@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -174,6 +175,22 @@ def test_a_text_that_is_no_utf_8_is_written_with_its_bytes_shown(
     file = tmp_path / "note.txt"
     files.write_text(file, name)
     assert file.read_text(encoding="utf-8") == r"gr\udcf6sse"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (os.fsdecode(b"\x80\xff"), r"\x80\xff"),
+        # Halves of characters that stand for no byte.
+        ("\udc7f\udd00", r"\udc7f\udd00"),
+    ],
+)
+def test_json_has_bytes_of_no_character_as_they_are_written(
+    name: str, shown: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    files.write_json(file, {"name": name})
+    assert json.loads(file.read_text(encoding="utf-8")) == {"name": shown}
 
 
 # ------------------------------------------------------------------ whose it is
