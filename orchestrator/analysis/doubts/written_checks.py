@@ -107,7 +107,7 @@ def _log_bytes_per_s(run: RunData) -> float | None:
     # (vm.dirty_expire_centisecs).
     if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
         return None
-    if log_bytes <= LEAST_LOG_BYTES:
+    if log_bytes < LEAST_LOG_BYTES:
         return None
     return log_bytes / (measure.end_s - begin.start_s)
 

@@ -44,11 +44,11 @@ class PartOfWindow(Window):
         return timed[~self._under_way(timed)]
 
     def _under_way(self, table: pd.DataFrame) -> pd.Series:
-        """Whether each was at some moment of the event."""
+        """Whether each was at some moment of the event, which begins with its first one."""
         start_s = table["start_s"]
         ended_s = start_s + table["latency_s"]
         edges = self._edges
-        return (start_s < edges.over_s) & (ended_s > edges.event_s)
+        return (start_s < edges.over_s) & (ended_s >= edges.event_s)
 
 
 class WindowParts(NamedTuple):

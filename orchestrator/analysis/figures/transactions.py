@@ -300,7 +300,7 @@ class Seconds:
             over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
             self._rows[phase] += _rows(phase, over, ended)
             # A second that has begun needs what ended in it until it is over.
-            if 0 < len(over) < len(left):
+            if len(over) < len(left):
                 needed_s = min(needed_s, float(over[-1]))
         self._open = ended[ended["ended_s"] >= needed_s]
 

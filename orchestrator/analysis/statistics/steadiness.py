@@ -47,7 +47,7 @@ class Steadiness:
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance. None
+    """Judges a series: it is steady if it drifts by 10 % at most, or no more than by chance. None
     if there are fewer than twenty finite values, or their mean is not above zero."""
     series = _finite_in_time(times_s, values)
     if series.size < 2 * BATCHES:

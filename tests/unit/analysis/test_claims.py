@@ -27,6 +27,10 @@ def test_level_of_claims(p_values: list[float], level: float) -> None:
     assert many_tests.level_of_claims(p_values) == pytest.approx(level)
 
 
+def test_a_claim_at_its_level_is_made() -> None:
+    assert many_tests.level_of_claims([0.05, 0.05], alpha=0.05) == 0.05
+
+
 def test_one_sided_p_values_agree_with_the_intervals() -> None:
     """The ends of a 90 % interval have p = 5 %."""
     left, right = (1000.0, 1012.0, 991.0), (961.0, 975.0, 950.0)

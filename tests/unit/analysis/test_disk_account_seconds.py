@@ -11,11 +11,20 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
+from orchestrator.analysis.telemetry.use import (
+    disk_accounts,
+    disk_cap_use,
+    disk_seconds,
+)
+from orchestrator.analysis.telemetry.use.disk_seconds import DiskSeconds
 from orchestrator.report.blocks import Charts
 from orchestrator.report.charts.series import Runs
 from orchestrator.report.sections import over_time
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import START_S, build_campaign
+from tests.counted_disks import of_disk
 from tests.judged import judged_index
 
 BURSTS = Shape(184.0, 400.0, 100.0, await_s=0.004, cpu_pct=26.0)
@@ -60,6 +69,64 @@ def for_five_seconds(seconds: pd.Series) -> pd.Series:
 
 def never(seconds: pd.Series) -> pd.Series:
     return 0.0 * seconds
+
+
+def rates_of_seconds(per_s: dict[str, float]) -> dict[Key, Steps]:
+    """Of node-1, the same in each of the seconds that end at 101 to 104 s."""
+    end_s = np.array([101.0, 102.0, 103.0, 104.0])
+    phase = np.array(["measure"] * 4, dtype=object)
+    rates: dict[Key, Steps] = {}
+    for metric, rate in per_s.items():
+        rates["node-1", metric] = Steps(end_s, np.ones(4), np.full(4, rate), phase)
+    return rates
+
+
+COUNTED = (counter_names.HELD_BACK_SECONDS, counter_names.SERVED_SECONDS)
+
+
+def test_what_ends_as_a_window_begins_is_before_it() -> None:
+    """Windows side by side share no second, and lose none."""
+    rates = rates_of_seconds(dict.fromkeys(COUNTED, 1.0))
+    steps = rates["node-1", COUNTED[0]]
+    account = disk_accounts.of_node(rates, "node-1")
+    disk = DiskSeconds(steps.end_s, {}, {}, None)
+    for window, seconds in (((101.0, 103.0), 2), ((103.0, 104.0), 1)):
+        assert steps.within(*window).size == seconds
+        assert account.within(window).end_s.size == seconds
+        assert disk.within(window).end_s.size == seconds
+
+
+def test_where_nothing_was_answered_no_second_is_known() -> None:
+    rates = rates_of_seconds({COUNTED[0]: 0.5, COUNTED[1]: 0.0})
+    assert not disk_accounts.of_node(rates, "node-1").end_s.size
+
+
+@pytest.mark.parametrize(("held_back_s", "time_pct"), [(0.199, 0.0), (0.2, 100.0)])
+def test_a_second_is_held_back_from_a_tenth_of_its_i_os_time_on(
+    held_back_s: float, time_pct: float
+) -> None:
+    """I/Os take two seconds in each."""
+    (run,) = build_campaign(
+        profiles=("premium",), workloads=("insert",), repetitions=1, frames=False
+    ).runs
+    io_counters = (
+        counter_names.READS,
+        counter_names.WRITES,
+        counter_names.READ_BYTES,
+        counter_names.WRITTEN_BYTES,
+    )
+    counts = dict(zip(COUNTED, (held_back_s, 2.0), strict=True))
+    rates = rates_of_seconds({**dict.fromkeys(io_counters, 1.0), **counts})
+    node = run.record.nodes[0]
+    disk = disk_seconds.of_node(run.record, rates, node)
+    window = (100.0, 104.0)
+    use = disk_cap_use.against_caps(run.record, rates, node, window, disk)
+    assert use.time_held_back_pct == time_pct
+
+
+def test_a_disk_that_held_nothing_back_says_so() -> None:
+    use = of_disk(0.0, 293.0).telemetry.against_caps["node-1"]
+    assert use.held_back_pct == 0.0
 
 
 def test_each_second_has_the_share_that_limits_held_back() -> None:

@@ -10,6 +10,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.analysis.telemetry.use import load_and_sessions, node_use
 from orchestrator.metrics import measured
+from orchestrator.model import Phase
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign
 
@@ -38,6 +39,30 @@ def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> No
     )
     assert figures["node-1"].load.sessions_reading_pct == pytest.approx(50.0)
     assert figures["node-1"].load.log_syncing_pct == pytest.approx(10.0)
+
+
+def test_without_time_nothing_is_counted_by_time() -> None:
+    run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)
+    at_once: list[Phase] = []
+    for phase in run.record.phases:
+        at_once.append(replace(phase, start_s=100.0, end_s=100.0))
+    facts = {"database": {"since_reset": {"blks_read_s": 2_150.0}}}
+    record = replace(run.record, phases=tuple(at_once), facts=facts)
+    assert load_and_sessions.of_load(record, {}).sessions_reading_pct is None
+
+
+@pytest.mark.parametrize(
+    ("waits", "covers"),
+    [
+        ({"covered_s": 30.0, "window_s": 60.0}, True),
+        ({"covered_s": 29.9, "window_s": 60.0}, False),
+        ({}, True),  # nothing says that a part is missing
+    ],
+)
+def test_what_was_seen_in_half_of_a_window_stands_for_it(
+    waits: dict[str, float], covers: bool
+) -> None:
+    assert load_and_sessions.covers_window(waits) is covers
 
 
 def test_think_time_has_a_ceiling() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,6 +17,7 @@ from orchestrator.analysis.telemetry.use import (
     disk_seconds,
     second_by_second,
 )
+from orchestrator.analysis.telemetry.use.disk_accounts import CountedSeconds
 from orchestrator.analysis.telemetry.use.node_values import CapUse, of_figures
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
@@ -84,7 +86,8 @@ MACHINE = MachineLimits("azure/Standard_D4s_v5", Limits(iops=400))
 
 
 @pytest.mark.parametrize(
-    ("wal_writes", "of_cap_pct"), [(250.0, 100.0), (150.0, 75.0), (50.0, 50.0)]
+    ("wal_writes", "of_cap_pct"),
+    [(250.0, 100.0), (230.0, 95.0), (229.0, 94.75), (150.0, 75.0), (50.0, 50.0)],
 )
 def test_both_disks_are_held_against_what_their_machine_lets_through(
     wal_writes: float, of_cap_pct: float
@@ -95,7 +98,8 @@ def test_both_disks_are_held_against_what_their_machine_lets_through(
         CapUse(), tier, both_sampled(150.0, wal_writes), NODE, (0.0, 10.0)
     )
     assert found.machine_iops_of_cap_pct == pytest.approx(of_cap_pct)
-    assert found.time_at_machine_iops_cap_pct == (100.0 if of_cap_pct >= 95 else 0.0)
+    is_full = wal_writes >= 230
+    assert found.time_at_machine_iops_cap_pct == (100.0 if is_full else 0.0)
     assert found.machine_bandwidth_of_cap_pct is None
 
 
@@ -263,7 +267,7 @@ def test_of_several_nodes_the_one_whose_machine_is_full_is_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wal_writes", "limit"), [(250.0, "machine's cap on disks"), (150.0, None)]
+    ("wal_writes", "limit"), [(230.0, "machine's cap on disks"), (229.0, None)]
 )
 def test_each_second_at_the_machine_s_cap_is_drawn_so(
     wal_writes: float, limit: str | None
@@ -280,6 +284,32 @@ def test_each_second_at_the_machine_s_cap_is_drawn_so(
     assert [limits.get(float(second)) for second in range(1, 11)] == [limit] * 10
     strip = pd.DataFrame({"tier": ["x"], "limit": [limit or "node CPU"]})
     assert over_time_charts.colours_of_limits(strip), "each has a colour"
+
+
+@pytest.mark.parametrize(
+    ("wal_writes", "held_back_pct", "limit"),
+    [
+        # A disk that holds next to nothing back was asked for just that rate.
+        (250.0, 9.9, None),
+        (250.0, 10.0, "machine's cap on disks"),
+        (150.0, 19.9, None),
+        (150.0, 20.0, "disk limits, counted"),
+    ],
+)
+def test_a_second_at_a_limit_is_for_the_disk_s_own_account(
+    wal_writes: float, held_back_pct: float, limit: str | None
+) -> None:
+    (run,) = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    ).runs
+    tier = replace(DATA, machine=MACHINE)
+    record = replace(run.record, profile=replace(run.record.profile, tier=tier))
+    rates = both_sampled(150.0, wal_writes)
+    disk = disk_seconds.of_node(record, rates, NODE)
+    end_s = np.arange(1.0, 11.0)
+    account = CountedSeconds(end_s, np.full(10, held_back_pct))
+    limits = second_by_second.at_limits(record, rates, NODE, disk, account)
+    assert {limits.get(second) for second in end_s.tolist()} == {limit}
 
 
 @pytest.mark.parametrize(("cores", "limit"), [(17.0, "node CPU"), (16.5, None)])

@@ -334,6 +334,107 @@ def test_a_limit_that_is_not_known_here_is_left_out() -> None:
     assert judged("unattributed", replace(run, record=record)).cause == "unattributed"
 
 
+# ------------------------------------------------------------------ both sides of each border
+
+
+def concluded(
+    cause: BottleneckCause, value: float, low: float, high: float, error: float = 1.5
+) -> Bottleneck:
+    """What is concluded of a cause where IOPS alone were tried, with this elasticity."""
+    elasticity = Elasticity("IOPS", value, low, high)
+    tried = trial_elasticities.Trials((elasticity,), (error,), freedom=20, runs=1)
+    named = Bottleneck("premium", "insert", "node-1", cause, "Its counters say so.", {})
+    return proof_by_trial.concluded_from(tried, named, "throughput")
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "says"),
+    [
+        (0.099, 0.0, 0.499, "trying it out rejects that"),
+        (0.1, 0.0, 0.499, "did not decide whether that is the limit"),
+        (0.099, 0.0, 0.5, "did not decide whether that is the limit"),
+        (0.3, 0.099, 0.6, "did not decide whether that is the limit"),
+        (0.3, 0.1, 0.6, "Trying it out confirms this in part."),
+        (0.499, 0.1, 0.6, "Trying it out confirms this in part."),
+        (0.5, 0.1, 0.6, "Trying it out confirms this."),
+    ],
+)
+def test_a_suspected_limit_from_each_border_on(
+    value: float, low: float, high: float, says: str
+) -> None:
+    assert says in concluded("iops_cap", value, low, high).text
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "says"),
+    [
+        (0.5, 0.1, 0.9, "by trial the limit is IOPS"),
+        (1.5, 0.1, 2.9, "by trial the limit is IOPS"),
+        (1.51, 0.1, 2.9, "did not decide whether the limit is IOPS"),
+        (0.499, 0.1, 0.9, "did not decide whether the limit is IOPS"),
+        (0.5, 0.099, 0.9, "did not decide whether the limit is IOPS"),
+        (0.0, -0.5, 0.5, "did not decide whether the limit is IOPS"),
+        (0.0, -0.5, 0.499, "Throughput follows none of the limits"),
+    ],
+)
+def test_a_limit_that_counters_did_not_name_from_each_border_on(
+    value: float, low: float, high: float, says: str
+) -> None:
+    assert says in concluded("unattributed", value, low, high).text
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        # One run is enough, and was made: noise is not why nothing was decided.
+        (0.01, "whether that is the limit. IOPS"),
+        (0.5, "About 4 such runs would decide it (`--repeats 4`)."),
+        (1.9151, "About 50 such runs would decide it"),
+        (2.0, "More than 50 such runs would be needed: measure for longer."),
+    ],
+)
+def test_what_it_takes_is_told_up_to_the_most_runs(error: float, says: str) -> None:
+    assert says in concluded("iops_cap", 0.3, 0.0, 0.6, error).text
+
+
+def test_one_pair_of_a_limit_tells_no_noise() -> None:
+    pair = trial_elasticities.ChangePair("IOPS", 0.5, 0.4)
+    assert trial_elasticities.of_pairs([pair], 1) is None
+    assert trial_elasticities.of_pairs([pair, pair], 1) is not None
+
+
+@pytest.mark.parametrize(
+    ("later_s", "ended_s", "speed_growth"),
+    [
+        # It settles for a shorter time than the first change lasts.
+        (10.9, (9.5, 11.5), 0.0),
+        (11.0, (9.5, 11.5), None),
+        # What ends as a change begins is in it, and what ends with it is not.
+        (10.5, (9.0, 10.5), 0.0),
+        (10.5, (10.0, 10.5), None),
+        (10.5, (9.5, 11.5), None),
+        # No transaction ended under one of both.
+        (10.5, (9.5,), None),
+        (10.5, (11.0,), None),
+    ],
+)
+def test_a_pair_is_of_two_changes_in_which_transactions_ended(
+    later_s: float, ended_s: tuple[float, ...], speed_growth: float | None
+) -> None:
+    """The first change lasts from 9 to 10 s, the other one for a second from `later_s` on."""
+    spans_s = ((1.25, 9.0, 10.0), (0.75, later_s, later_s + 1.0))
+    changes: list[dict[str, Any]] = []
+    for times, start_s, end_s in spans_s:
+        span = {"start_s": start_s, "end_s": end_s}
+        changes.append({"limit": "IOPS", "times": times, **span})
+    record = replace(RUN.record, facts={**RUN.record.facts, "confirm": changes})
+    table = transaction_table([(end_s - 0.5, 0.5, "insert", 0) for end_s in ended_s])
+    run = replace(RUN, record=record, transactions=lambda: iter((table,)))
+    pairs = trial_elasticities.pairs_of(run)
+    growths = [pair.speed_growth for pair in pairs]
+    assert growths == ([] if speed_growth is None else [speed_growth])
+
+
 # ------------------------------------------------------------------ how many runs prove it
 
 

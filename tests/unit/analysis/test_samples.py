@@ -98,6 +98,35 @@ def test_a_run_that_left_none(tmp_path: Path) -> None:
     assert run.telemetry.against_caps == {} and run.telemetry.by_second.empty
 
 
+def test_a_node_s_cpu_is_full_from_85_pct_of_its_limit_on() -> None:
+    """In one of two seconds it uses 17 of the 20 cores that it may use."""
+    run = BURST.runs[0]
+    window = run.record.phase("measure")
+    assert window is not None
+    nodes = [replace(node, cpus=20.0) for node in run.record.nodes]
+    rows = []
+    for second, value in enumerate([0.0, 17.0, 33.5]):
+        time_s = window.start_s + second
+        rows.append((time_s, "node-1", "cpu_seconds_total", "", value, "measure"))
+    table = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+    record = replace(run.record, nodes=tuple(nodes))
+    telemetry = replace(run, record=record, sampled=held(table)).telemetry
+    assert telemetry.of_seconds["node-1"].time_at_cpu_pct == 50.0
+
+
+def test_a_gauge_that_is_read_as_the_window_begins_is_of_what_was_before() -> None:
+    run = BURST.runs[0]
+    window = run.record.phase("measure")
+    assert window is not None
+    rows = []
+    read = {window.start_s: 9.0, window.start_s + 1: 1.0, window.end_s: 2.0}
+    for time_s, value in {**read, window.end_s + 1: 9.0}.items():
+        rows.append((time_s, "node-1", "sessions_running", "", value, "measure"))
+    table = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+    telemetry = replace(run, sampled=held(table)).telemetry
+    assert telemetry.sessions == {"node-1": {"running": 1.5}}
+
+
 def test_a_second_has_the_sums_of_what_was_sampled_in_it() -> None:
     """Reads and writes are one figure; of what was not sampled there is none, and not 0."""
     counted = {

@@ -19,6 +19,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Workload
 from orchestrator.parts import Result
 from orchestrator.run import several_clients
+from tests.fakes import transaction_table
 from tests.plans import a_workload
 
 KEPT = {"parts": [{"slow_s": 120.0, "back_s": 140.0}]}
@@ -127,6 +128,29 @@ def test_what_a_stall_held_up_is_slow_meanwhile_and_not_before_or_after(
     assert values["latency_avg_s", slowed.MEANWHILE] == pytest.approx(10.2, abs=0.3)
     assert values["latency_max_s", slowed.MEANWHILE] > 20
     assert values["throughput_per_s", slowed.MEANWHILE] == 0
+
+
+@pytest.mark.parametrize(("rate_per_s", "recovers"), [(90, True), (89, False)])
+def test_nine_tenths_of_the_load_before_are_a_recovery(
+    rate_per_s: int, recovers: bool
+) -> None:
+    table = ended_at(lambda second: 100 if second < 120 else rate_per_s, 0.004)
+    assert (("recovery_s", "all") in figures(table)) is recovers
+
+
+def test_a_disk_that_is_slow_from_the_begin_has_nothing_before() -> None:
+    kept = {"parts": [{"slow_s": 100.0, "back_s": 140.0}]}
+    values = figures(ended_at(lambda _: 100, 0.004), kept)
+    assert not {"slow_share_pct", "recovery_s"} & {metric for metric, _ in values}
+
+
+def test_each_transaction_is_of_one_part_though_it_ends_with_another() -> None:
+    """One ends as the disk gets slow, and one begins as it is as before."""
+    rows = [(110.0, 10.0, "insert", 0), (140.0, 3.0, "insert", 0)]
+    rows += [(101.0, 1.0, "insert", 0), (125.0, 2.0, "insert", 0)]
+    values = figures(transaction_table(rows))
+    longest_s = [values["latency_max_s", scope] for scope in slowed._SCOPES]
+    assert longest_s == [1.0, 10.0, 3.0]
 
 
 def test_nothing_is_left_of_nothing() -> None:

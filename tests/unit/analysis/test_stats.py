@@ -20,6 +20,12 @@ def test_mean_with_t_interval() -> None:
     assert found.ci_high == pytest.approx(16.968275, abs=1e-5)
 
 
+def test_two_values_have_an_interval() -> None:
+    found = stats.summarise([10.0, 12.0])
+    # s = √2, t(0.975; 1) = 12.706205, half = 12.706205 · √2 / √2
+    assert (found.ci_low, found.ci_high) == pytest.approx((-1.706205, 23.706205))
+
+
 def test_one_value_has_no_interval() -> None:
     assert stats.summarise([7.0]) == stats.Summary(1, 7.0, 7.0, None, None)
 
@@ -49,8 +55,11 @@ def test_percentile_refuses_nothing_and_nonsense() -> None:
 def test_percentiles_need_ten_observations_beyond() -> None:
     needed = {p: stats.percentile_min_count(p) for p in (50, 95, 99, 99.9, 99.99)}
     assert needed == {50: 20, 95: 200, 99: 1_000, 99.9: 10_000, 99.99: 100_000}
+    assert stats.percentile_min_count(0) == 10
     with pytest.raises(ValueError, match="below 100"):
         stats.percentile_min_count(100)
+    with pytest.raises(ValueError, match="below 100"):
+        stats.percentile_min_count(-0.1)
 
 
 # ------------------------------------------------------------------ ratios
@@ -163,6 +172,13 @@ def test_share_of_single_values_below_a_limit(n: int, factor: float) -> None:
     assert stats.share_below([1.0], 2.0) == 0.0
 
 
+def test_shares_of_two_runs_tell_how_sure_a_limit_is_kept() -> None:
+    # Student's t with one degree of freedom: −2 / (√2 / √2), and below it arctan(−2) / π + ½.
+    chance = stats.chance_of_share_above([1.0, 3.0], 4.0)
+    assert chance == pytest.approx(math.atan(-2) / math.pi + 0.5)
+    assert stats.chance_of_share_above([1.0], 4.0) is None
+
+
 def test_one_of_several_hypotheses_is_false() -> None:
     """Simes: the k-th smallest of n counts n ÷ k times."""
     assert many_tests.any_of([0.03], 1) == 0.03
@@ -231,6 +247,7 @@ def test_noise_that_lasts_for_seconds_is_seldom_called_drift() -> None:
 
 def test_steadiness_needs_enough_finite_values() -> None:
     times = [float(i) for i in range(25)]
+    assert steadiness(times[:20], [1.0] * 20) is not None
     assert steadiness(times[:19], [1.0] * 19) is None
     assert steadiness(times, [math.nan] * 6 + [1.0] * 19) is None
     assert steadiness(times, [0.0] * 25) is None
@@ -310,6 +327,13 @@ def test_an_order_that_is_not_balanced_is_taken_out_of_the_change() -> None:
     assert found.ratio == pytest.approx(math.exp(0.1))
 
 
+def test_two_blocks_are_too_few_for_an_order() -> None:
+    """The mean and the slope would leave no degree of freedom."""
+    baseline, contender = [1.0, 1.0], [1.1, 1.2]
+    plain = stats.ratio_of_means(baseline, contender)
+    assert stats.ratio_beside_order(baseline, contender, [1, -1]) == plain
+
+
 def test_an_order_that_never_changes_is_no_factor() -> None:
     baseline, contender = _blocks(0.0, 0.01, seed=2)
     plain = stats.ratio_of_means(baseline, contender)
@@ -324,6 +348,11 @@ def test_intervals_beside_order_hold_the_truth() -> None:
         assert found.low is not None and found.high is not None
         held += found.low <= math.exp(0.1) <= found.high
     assert 0.93 <= held / 1000 <= 0.97
+
+
+def test_a_drift_that_chance_just_explains_is_steady() -> None:
+    assert Steadiness(drift_pct=20.0, halves_pct=10.0, noise_pct=20.0).steady
+    assert not Steadiness(drift_pct=20.1, halves_pct=10.0, noise_pct=20.0).steady
 
 
 @pytest.mark.parametrize(

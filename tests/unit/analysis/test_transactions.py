@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -35,6 +36,57 @@ def test_a_transaction_belongs_to_the_window_in_which_it_ends() -> None:
     assert found["transactions"] == 2
     assert found["throughput_per_s"] == 1.0
     assert found["latency_avg_s"] == pytest.approx(0.2)
+
+
+def test_what_ends_with_the_window_is_of_the_next_one() -> None:
+    table = transaction_table([(9.0, 1.0, "a", 0), (11.0, 1.0, "a", 0)])
+    assert (
+        values(transactions.measurements(table, 10.0, 12.0, None))["transactions"] == 1
+    )
+    assert (
+        values(transactions.measurements(table, 12.0, 14.0, None))["transactions"] == 1
+    )
+
+
+def at_a_rate(table: pd.DataFrame, start_s: float, end_s: float) -> Window:
+    """The figures of a load that comes at a pace of its own."""
+    window = Window(start_s, end_s, pooled=False, at_a_rate=True)
+    window.add(table)
+    return window
+
+
+def test_what_falls_due_as_the_window_ends_is_of_the_next_one() -> None:
+    table = transaction_table([(10.0, 5.0, "a", 0), (12.0, 1.0, "a", 0)])
+    assert at_a_rate(table, 10.0, 12.0).fell_due == 1
+    assert at_a_rate(table, 12.0, 14.0).fell_due == 1
+
+
+def test_what_had_been_due_since_the_begin_was_due_in_the_window() -> None:
+    """The window is of two seconds, and ends with the load."""
+    table = transaction_table([(10.0, 0.1, "a", 0)])
+    window = at_a_rate(table, 10.0, 12.0)
+    window.add_unstarted({"a": np.array([2.0, 2.1])})
+    assert values(window.measurements(None))["latency_max_s"] == 2.0
+
+
+@pytest.mark.parametrize(("begun", "has_median"), [(9, False), (10, True)])
+def test_a_percentile_that_may_be_of_what_never_began_is_left_out(
+    begun: int, has_median: bool
+) -> None:
+    """The tenth of twenty is the median: it must have begun."""
+    window = at_a_rate(transaction_table([(10.0, 0.1, "a", 0)] * begun), 10.0, 12.0)
+    window.add_unstarted({"a": np.full(20 - begun, 1.0)})
+    assert ("latency_p50_s" in values(window.measurements(None))) is has_median
+
+
+@pytest.mark.parametrize(("due", "offered_per_s"), [(130, 13.0), (131, 10.0)])
+def test_more_than_chance_brings_is_not_of_the_window(
+    due: int, offered_per_s: float
+) -> None:
+    """Of 100 that are asked for 130 may come by chance: three roots of 100 more."""
+    window = Window(0.0, 10.0, pooled=False, at_a_rate=True)
+    flow = {one.metric: one.value for one in window.flow(10.0, unstarted=due)}
+    assert flow["offered_per_s"] == offered_per_s
 
 
 def test_failures_are_counted_apart_and_never_as_throughput() -> None:
@@ -107,6 +159,14 @@ def test_a_second_without_transactions_is_a_row_of_zero() -> None:
     assert list(rows["phase"]) == ["warm-up", "measure", "measure", "measure"]
     assert list(rows["throughput_per_s"]) == [0, 1, 0, 0]
     assert list(rows["errors"]) == [0, 0, 0, 1]
+
+
+def test_what_ended_as_a_second_began_is_kept_for_it() -> None:
+    """The second that begins at 1 s is still open when the later table comes."""
+    seconds = transactions.Seconds({"measure": (0.0, 3.0)}, pooled=False)
+    seconds.add(transaction_table([(0.5, 0.5, "a", 0), (0.9, 0.3, "a", 0)]))
+    seconds.add(transaction_table([(1.5, 0.1, "a", 0)]))
+    assert list(seconds.intervals()["throughput_per_s"]) == [0, 3, 0]
 
 
 def test_the_wait_for_a_connection_is_not_in_latency_but_a_figure_of_its_own() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.figures import matrix_laws
@@ -117,6 +120,59 @@ def test_one_lucky_cell_sets_no_ceiling() -> None:
     figures["iops", "random-read100-4KiB-16x1"] = 512.0
     rows = matrix_laws.table(cells(LADDER), figures)
     assert matrix_laws.ceilings(rows, "iops")["read"].value == 500.0
+
+
+def measured_cells(
+    text: str, iops: Sequence[float], bytes_per_s: Sequence[float]
+) -> pd.DataFrame:
+    """Cells of these rates, which take a hundredth of a second for each I/O in flight."""
+    figures: dict[tuple[str, str], float] = {}
+    for cell, of_ios, of_bytes in zip(cells(text), iops, bytes_per_s, strict=True):
+        figures["iops", cell.name] = of_ios
+        figures["bytes_per_s", cell.name] = of_bytes
+        figures["latency_avg_s", cell.name] = cell.in_flight / 100
+    return matrix_laws.table(cells(text), figures)
+
+
+TWO_DEPTHS = "random read 100 block 4KiB depth 2,3\nrandom read 0 block 1MiB depth 1"
+
+
+@pytest.mark.parametrize(
+    ("iops", "bytes_per_s", "cells_on_it", "reached"),
+    [
+        # Within 5 % of the highest, and half as much again in flight.
+        (950.0, 4e6, 2, True),
+        (949.0, 4e6, 1, False),
+        # The other limit may hold them back from 95 % of its highest rate on.
+        (950.0, 9.4e6, 2, True),
+        (950.0, 9.5e6, 2, False),
+    ],
+)
+def test_both_sides_of_a_plateau(
+    iops: float, bytes_per_s: float, cells_on_it: int, reached: bool
+) -> None:
+    rates = [bytes_per_s, bytes_per_s, 1e7]
+    rows = measured_cells(TWO_DEPTHS, [iops, 1_000.0, 10.0], rates)
+    found = matrix_laws.ceilings(rows, "iops")["read"]
+    assert (found.cells, found.reached) == (cells_on_it, reached)
+
+
+@pytest.mark.parametrize(
+    ("depths", "lowest_iops", "laws"),
+    [
+        ("4,5,6", 950.0, 1),
+        ("4,5,6", 949.0, 0),
+        ("5,6,7", 950.0, 0),  # 7 is less than half as many again
+        ("4,6", 950.0, 0),  # any two points lie on a line
+    ],
+)
+def test_a_law_needs_three_depths_on_a_plateau(
+    depths: str, lowest_iops: float, laws: int
+) -> None:
+    text = f"random read 100 block 4KiB depth {depths}"
+    iops = [lowest_iops, 1_000.0, 1_000.0][: len(cells(text))]
+    rows = measured_cells(text, iops, [4e6] * len(iops))
+    assert len(matrix_laws.depth_laws(rows)) == laws
 
 
 def test_a_disk_that_was_never_busy_has_shown_no_ceiling() -> None:

@@ -397,6 +397,50 @@ def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     assert found.credit_pct is None
 
 
+@pytest.mark.parametrize(("iops", "cap"), [(1_100.0, 1_000.0), (1_101.0, 3_000.0)])
+def test_a_real_disk_that_is_a_tenth_above_its_base_may_be_at_it(
+    iops: float, cap: float
+) -> None:
+    real = changed(bursting(0.0), enforcement="mounted")
+    found = disk_seconds.demand(real, disk_rates([iops]), "node-1")
+    assert found.in_force["iops"].tolist() == [cap]
+
+
+def test_a_burst_to_no_more_than_the_base_is_none() -> None:
+    burst = Burst(iops=1_000, bytes_per_s=None, duration_s=10.0, start_pct=100.0)
+    found = disk_seconds.demand(
+        changed(TIER, iops=1_000, burst=burst), disk_rates([500.0]), "node-1"
+    )
+    assert found.in_force["iops"].tolist() == [1_000.0]
+    assert found.credit_pct is None
+
+
+@pytest.mark.parametrize(("start_pct", "cap"), [(49.9, 1_000.0), (50.0, 3_000.0)])
+def test_credit_for_five_seconds_at_the_peak_lifts_the_cap(
+    start_pct: float, cap: float
+) -> None:
+    """A full bucket lasts ten seconds."""
+    found = disk_seconds.demand(bursting(start_pct), disk_rates([1_000.0]), "node-1")
+    assert found.in_force["iops"].tolist() == [cap]
+
+
+@pytest.mark.parametrize(("iops", "above_pct"), [(1_020.0, 0.0), (1_021.0, 100.0)])
+def test_a_second_that_wobbles_around_the_base_draws_on_no_credit(
+    iops: float, above_pct: float
+) -> None:
+    (run,) = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, frames=False
+    ).runs
+    profile = replace(run.record.profile, tier=bursting(100.0))
+    record = replace(run.record, profile=profile)
+    node = record.nodes[0]
+    rates = disk_rates([iops] * 4)
+    disk = disk_seconds.of_node(record, rates, node)
+    window = (START_S, START_S + 4)
+    use = disk_cap_use.against_caps(record, rates, node, window, disk)
+    assert use.time_above_base_pct == above_pct
+
+
 def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
     check = GateCheck("reading", "s", 2e-3, 9e-4, None, "ok", "latency_read")
     gate = Gate("premium", 0.0, (check,))
@@ -426,6 +470,28 @@ def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
     assert disk_cap_use.fall_to(fall[:8], 1_100.0) is None  # too short
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "base", "is_fall"),
+    [
+        # By a fifth at least, to within a tenth of the base.
+        ([1_000.0] * 5, [800.0] * 5, 800.0, True),
+        ([1_000.0] * 5, [801.0] * 5, 800.0, False),
+        ([1_000.0] * 5, [500.0] * 5, 550.0, True),
+        ([1_000.0] * 5, [500.0] * 5, 560.0, False),
+        ([1_000.0] * 5, [500.0] * 5, 450.0, False),
+        # Five seconds on each side.
+        ([1_000.0] * 4, [500.0] * 5, 500.0, False),
+        # Without a base there is nothing to fall to.
+        ([1_000.0] * 5, [500.0] * 5, 0.0, False),
+    ],
+)
+def test_both_sides_of_a_fall_to_the_base(
+    before: list[float], after: list[float], base: float, is_fall: bool
+) -> None:
+    found = disk_cap_use.fall_to(np.array([*before, *after]), base)
+    assert found == ((before[0], after[0]) if is_fall else None)
+
+
 # ------------------------------------------------------------------ the idle disk's latency
 
 
@@ -445,3 +511,14 @@ def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
     assert idle_disk.idle_latency_s(bare, None, 30, 10) is None
     assert idle_disk.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
     assert idle_disk.idle_latency_s(TIER, None, 0, 0) is None
+    reads = changed(TIER, read_latency_s=0.002, write_latency_s=None)
+    assert idle_disk.idle_latency_s(reads, None, 10, 0) == pytest.approx(0.002)
+    assert idle_disk.idle_latency_s(reads, None, 10, 1) is None
+
+
+def test_a_check_that_measured_nothing_hides_no_other() -> None:
+    bare = changed(TIER, read_latency_s=None)
+    (nothing,) = gate_with_read(0.0).checks
+    (measured,) = gate_with_read(0.001).checks
+    gate = Gate("premium", START_S, (nothing, measured))
+    assert idle_disk.idle_latency_s(bare, gate, 10, 0) == pytest.approx(0.001)

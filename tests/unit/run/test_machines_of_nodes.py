@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.telemetry.counters.window_growth import Growth
 from orchestrator.analysis.telemetry.use.machine_cpu import Machines, cores
 from orchestrator.collectors import collectors
 from orchestrator.errors import RunError
@@ -214,6 +215,66 @@ def test_disks_and_file_systems_are_those_of_the_nodes_machine(
     ), "nobody says which machine has the disk"
     found = dict(identity._file_systems(nodes, world))
     assert found == {"node-1": "xfs rw,x2", "node-2": "xfs rw,x3"}
+
+
+def grown(per_s: dict[tuple[str, str], float]) -> Growth:
+    """Node and metric → how much it grew per second, for ten seconds."""
+    rows: list[tuple[float, str, str, str, float, str]] = []
+    for (name, metric), value in per_s.items():
+        for time_s in (0.0, 10.0):
+            rows.append((time_s, name, metric, "s", value * time_s, "measure"))
+    columns = ["time_s", "node", "metric", "unit", "value", "phase"]
+    return growth_of(pd.DataFrame(rows, columns=columns), 0.0, 10.0)
+
+
+@pytest.mark.parametrize(("busy", "core_pct"), [(1.5, 99.0), (1.75, None)])
+def test_a_core_is_a_nodes_while_others_use_half_a_core_at_most(
+    busy: float, core_pct: float | None
+) -> None:
+    nodes = (
+        Node("node-1", "database", machine="vm1"),
+        Node("host-vm1", "host", machine="vm1", cpus=4.0),
+    )
+    growth = grown(
+        {
+            ("node-1", "cpu_seconds_total"): 1.0,
+            ("host-vm1", "cpu_busy_seconds_total"): busy,
+        }
+    )
+    machines = Machines(nodes, growth, None, {"host-vm1": 99.0})
+    assert machines.around(nodes[0]).host.busiest_core_pct == core_pct
+
+
+@pytest.mark.parametrize(("machines", "known"), [(1, 64.0), (2, None)])
+def test_of_several_machines_nobody_knows_which_has_so_many_cores(
+    machines: int, known: float | None
+) -> None:
+    hosts: list[Node] = []
+    for number in range(machines):
+        hosts.append(Node(f"host-{number}", "host", machine=f"vm{number}"))
+    node = Node("node-1", "database", machine="vm0")
+    assert cores([node, *hosts], node, 64.0) == known
+
+
+@pytest.mark.parametrize(("machines", "other_pct"), [(1, None), (2, 25.0)])
+def test_what_others_use_of_a_clients_machine_is_known_beside_another_one(
+    machines: int, other_pct: float | None
+) -> None:
+    """The node was not sampled: on the only machine it may be what used the rest."""
+    nodes = [
+        Node("node-1", "database", machine="vm1"),
+        Node("client", "client", machine="vm1"),
+        Node("host-vm1", "host", machine="vm1", cpus=4.0),
+        Node("host-vm2", "host", machine="vm2", cpus=4.0),
+    ]
+    growth = grown(
+        {
+            ("client", "cpu_seconds_total"): 1.0,
+            ("host-vm1", "cpu_busy_seconds_total"): 2.0,
+        }
+    )
+    of_machines = Machines(nodes[: 2 + machines], growth, None)
+    assert of_machines.around(nodes[0]).host.other_cpu_pct == other_pct
 
 
 def test_each_machine_is_judged_by_itself() -> None:

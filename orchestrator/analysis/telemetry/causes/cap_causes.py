@@ -33,7 +33,7 @@ CAP_PCT = 95.0  # median second, of the cap in force
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 # Share of the seconds at a cap, for it to be named where nothing else is.
 AT_TIMES_PCT = 25.0
-APART_PCT = 5.0  # two limits closer than this cannot be told apart
+APART_PCT = 5.0  # two limits within this of each other cannot be told apart
 
 
 # ------------------------------------------------------------------ one cap

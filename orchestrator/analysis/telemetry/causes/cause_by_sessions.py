@@ -163,7 +163,7 @@ def _nothing_to_name(case: _FollowedCase) -> None:
 
 
 def _two_are_too_close(case: _FollowedCase) -> bool:
-    return case.most_pct - case.second_pct < APART_PCT
+    return case.most_pct - case.second_pct <= APART_PCT
 
 
 def _two_take_turns(case: _FollowedCase) -> bool:

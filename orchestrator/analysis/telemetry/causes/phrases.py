@@ -110,12 +110,12 @@ def of_disk_itself(values: Evidence) -> str:
     """How much of the time of an I/O is the disk's own, where it queues at all."""
     await_s = values.disk.disk_await_s or 0.0
     idle_s = values.disk.idle_disk_latency_s
-    if not idle_s or await_s <= UNLOADED * idle_s:
+    if not idle_s or await_s < UNLOADED * idle_s:
         return ""
     # Share of the time that is shown; reads alone may wait less.
     share = idle_s / await_s
     how_much = "little"
-    if share >= 1 / cap_binding.QUEUEING:
+    if share > 1 / cap_binding.QUEUEING:
         how_much = "most"
     elif share >= _PART:
         how_much = "part"

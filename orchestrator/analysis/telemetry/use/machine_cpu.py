@@ -21,7 +21,7 @@ from orchestrator.model import Node
 CPU_PCT = 85.0  # share of what a node may use
 # Share of a link's rate: 4 % of full frames are headers that the kernel does not count.
 LINK_PCT = 90.0
-OTHERS_CORES = 0.5  # others may be what keeps a core busy from there on
+OTHERS_CORES = 0.5  # others that use more may be what keeps a core busy
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,6 @@ class Machines:
         for node in users:
             if _host_of(self.nodes, node) == host:
                 used += self.growth.per_s(node.name, counter_names.CPU_SECONDS) or 0.0
-        # Others that use so much may be what keeps that core busy.
         if busy - used > OTHERS_CORES:
             return None
         return self.busiest_cores_pct.get(_name(host))
