@@ -12,7 +12,13 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause, slow_nodes
+from orchestrator.analysis.telemetry.causes import (
+    bottlenecks,
+    node_cause,
+    outside_causes,
+    slow_nodes,
+    throughput_shares,
+)
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.use import cap_binding, disk_seconds, node_use
@@ -46,6 +52,15 @@ ONE_SESSION = {
     "cpu_pct": 45.3,
     "seen_idle_pct": 40.0,
     "seen_running_pct": 60.0,
+}
+TWO_SESSIONS = {**ONE_SESSION, "sessions": 2.0}
+ON_THE_WAY = {
+    "sessions": 8.0,
+    "seen_idle_pct": 90.0,
+    "seen_running_pct": 10.0,
+    "node_cores": 0.8,
+    "client_cores": 0.5,
+    "cpu_pct": 20.0,
 }
 AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s": 0.015}
 # Each I/O takes far longer than on the idle disk.
@@ -237,6 +252,33 @@ def test_a_rule_holds_up_to_its_border(
         # Two sessions beside an idle disk: their data are in memory.
         ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 9.99}, "in_cache"),
         ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 10.0}, "few_sessions"),
+        # More of them would help while nothing is at 70 %, or full for a quarter of the seconds.
+        ({**TWO_SESSIONS, "cpu_pct": 69.99}, "few_sessions"),
+        ({**TWO_SESSIONS, "cpu_pct": 70.0}, "cpu_bound"),
+        ({**TWO_SESSIONS, "client_cpu_pct": 69.99}, "few_sessions"),
+        ({**TWO_SESSIONS, "client_cpu_pct": 70.0}, "cpu_bound"),
+        ({**TWO_SESSIONS, "iops_of_cap_pct": 69.99}, "few_sessions"),
+        ({**TWO_SESSIONS, "iops_of_cap_pct": 70.0}, "cpu_bound"),
+        ({**TWO_SESSIONS, "time_at_cpu_pct": 24.99}, "few_sessions"),
+        ({**TWO_SESSIONS, "time_at_cpu_pct": 25.0}, "cpu_bound"),
+        ({**TWO_SESSIONS, "time_at_iops_cap_pct": 24.99}, "few_sessions"),
+        ({**TWO_SESSIONS, "time_at_iops_cap_pct": 25.0}, "cpu_bound"),
+        # The way to the load generator, unless that may fill a core, or the machine is full with
+        # what gives way, and node and load generator use a quarter of it.
+        ({**ON_THE_WAY, "client_cores": 0.89}, "network_bound"),
+        ({**ON_THE_WAY, "client_cores": 0.9}, "unattributed"),
+        (
+            {**ON_THE_WAY, "low_priority_pct": 29.9, "other_cpu_pct": 35.0},
+            "network_bound",
+        ),
+        (
+            {**ON_THE_WAY, "low_priority_pct": 30.0, "other_cpu_pct": 35.0},
+            "unattributed",
+        ),
+        (
+            {**ON_THE_WAY, "low_priority_pct": 30.0, "other_cpu_pct": 35.1},
+            "network_bound",
+        ),
         # The other cap is nearly full from 90 % on, and full itself from 95 % on.
         ({**AT_CAP, "bandwidth_of_cap_pct": 89.99}, "iops_cap"),
         ({**AT_CAP, "bandwidth_of_cap_pct": 90.0}, "unattributed"),
@@ -281,6 +323,15 @@ def test_both_sides_of_a_border_between_sentences(
     assert (words in judged(figures).text) is is_said
 
 
+@pytest.mark.parametrize(("await_s", "is_its"), [(0.004, True), (0.0039, False)])
+def test_half_of_an_i_os_time_that_nothing_accounts_for_is_the_machines(
+    await_s: float, is_its: bool
+) -> None:
+    figures = {"held_back_pct": 0.0, "disk_await_s": await_s, "disk_busy_pct": 95.0}
+    values = of_figures({**QUIET, **figures})
+    assert outside_causes.host_disk_bound(values) is is_its
+
+
 @pytest.mark.parametrize(("reading_pct", "is_idle"), [(1.99, True), (2.0, False)])
 def test_a_disk_is_idle_while_sessions_hardly_wait_for_it(
     reading_pct: float, is_idle: bool
@@ -319,6 +370,47 @@ def test_a_cap_that_is_reached_holds_back_from_each_border_on(
 ) -> None:
     values = of_figures(dict(**{**FULL, **figures}))
     assert cap_binding.binds("iops", values) is holds_back
+
+
+# ------------------------------------------------------------------ what throughput follows
+
+READING = {
+    "sessions": 8.0,
+    "seen_reading_pct": 60.0,
+    "seen_running_pct": 40.0,
+    "node_cores": 3.2,
+    "disk_iops": 440.0,
+    "disk_read_iops": 100.0,
+    "disk_await_s": 0.01,
+    "disk_queue_depth": 4.8,
+    "idle_disk_latency_s": 0.002,
+}
+
+
+@pytest.mark.parametrize(
+    ("bandwidth_pct", "cap"), [(40.0, "iops_cap"), (40.1, "bandwidth_cap")]
+)
+def test_of_two_caps_the_fuller_one_holds_sessions_back(
+    bandwidth_pct: float, cap: BottleneckCause
+) -> None:
+    caps = {"iops_of_cap_pct": 40.0, "bandwidth_of_cap_pct": bandwidth_pct}
+    shares = throughput_shares.follows(of_figures({**READING, **caps}))
+    assert {"iops_cap", "bandwidth_cap"} & set(shares) == {cap}
+
+
+def test_at_a_full_cap_what_is_written_back_waits_as_sessions_do() -> None:
+    """Below it only their own I/Os count: a quarter of all are reads."""
+    below = throughput_shares.follows(of_figures({**READING, "iops_of_cap_pct": 94.99}))
+    full = throughput_shares.follows(of_figures({**READING, "iops_of_cap_pct": 95.0}))
+    assert below["iops_cap"] < 60 < 90 < full["iops_cap"]
+
+
+def test_who_holds_a_lock_waits_for_a_full_cpu() -> None:
+    locked = {"sessions": 8.0, "seen_locked_pct": 60.0, "seen_running_pct": 40.0}
+    free = throughput_shares.follows(of_figures({**locked, "cpu_pct": 84.99}))
+    full = throughput_shares.follows(of_figures({**locked, "cpu_pct": 85.0}))
+    assert free["contention"] > 50
+    assert "contention" not in full
 
 
 # ------------------------------------------------------------------ two shipped runs at smoke scale

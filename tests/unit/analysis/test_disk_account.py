@@ -442,6 +442,10 @@ READING: Mapping[str, float] = {
             "declared cap)",
         ),
         (AT_CAP, "the disk at 99 % of its cap"),
+        (
+            {"iops_of_cap_pct": 95.0, **reported(80.0, 0.0)},
+            "the disk at 95 % of its cap",
+        ),
     ],
 )
 def test_beside_a_full_cpu_the_text_says_which_limit_the_disk_was_at(

@@ -135,6 +135,49 @@ def test_the_cause_names_the_machine_where_both_disks_fill_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("together_pct", "says"),
+    [
+        (95.0, "together reached 95 % of 400 IOPS"),
+        # The median second is below it, and half of the others were not.
+        (94.9, "together were at 400 IOPS 40 % of the time"),
+    ],
+)
+def test_how_full_the_machine_is_goes_by_the_median_second(
+    together_pct: float, says: str
+) -> None:
+    values = of_figures(
+        {
+            "disk_iops": 150.0,
+            "held_back_pct": 80.0,
+            "machine_iops_of_cap_pct": together_pct,
+            "time_at_machine_iops_cap_pct": 40.0,
+            "cpu_pct": 20.0,
+        }
+    )
+    cause = node_cause.judge(values, replace(DATA, machine=MACHINE), "node-1")
+    assert cause.name == "vm_cap"
+    assert says in cause.text
+
+
+def test_a_full_cap_of_its_own_is_told_though_the_machine_lowers_it() -> None:
+    values = of_figures(
+        {
+            "disk_iops": 900.0,
+            "iops_of_cap_pct": 95.0,
+            "time_at_iops_cap_pct": 90.0,
+            "machine_iops_of_cap_pct": 99.0,
+            "bandwidth_of_cap_pct": 96.0,
+            "held_back_pct": 80.0,
+            "cpu_pct": 20.0,
+        }
+    )
+    lowered = changed(DATA, vm_caps=(VmCap("IOPS", "the machine lets through less"),))
+    tier = replace(lowered, machine=MACHINE)
+    cause = node_cause.judge(values, tier, "node-1")
+    assert "both at their caps on node-1 (95 % and 96 %)" in cause.text
+
+
+@pytest.mark.parametrize(
     ("own_pct", "together_pct", "cause"),
     [
         (0.0, 40.0, "vm_cap"),
@@ -341,8 +384,8 @@ def test_a_second_with_most_of_the_cores_in_use_is_at_the_limit(
             "97 % and 98 % of what all disks share",
         ),
         (
-            {"machine_bandwidth_of_cap_pct": 99.0},
-            "97 % and 99 % of what its machine lets through",
+            {"machine_bandwidth_of_cap_pct": 95.0},
+            "97 % and 95 % of what its machine lets through",
         ),
         ({"bandwidth_of_cap_pct": 96.0}, "97 % and 96 %"),
     ],

@@ -73,7 +73,7 @@ def test_a_counter_that_stood_still_is_a_step_and_one_that_was_read_twice_is_non
 
 def of_seconds(first_s: float, count: int) -> Steps:
     """So many steps of a second from `first_s` on, in each of which a counter grows by 2."""
-    end_s = first_s + 1.0 + np.arange(count)
+    end_s = np.array([first_s + 1.0 + second for second in range(count)])
     phase = np.array(["measure"] * count, dtype=object)
     return Steps(end_s, np.ones(count), np.full(count, 2.0), phase)
 
