@@ -86,7 +86,7 @@ def _log_elsewhere(run: RunData) -> Doubts:
     log_per_s = _log_bytes_per_s(run)
     nodes = _nodes_of_log(run)
     written = list(_written_per_s(run, nodes))
-    if log_per_s is None or not any(written):
+    if log_per_s is None or not written:
         return
     written_per_s = sum(written)
     if log_per_s > LOG_OVER_WRITTEN * written_per_s:

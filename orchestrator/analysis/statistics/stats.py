@@ -64,7 +64,7 @@ def rank(count: int, percent: float) -> int:
     if count == 0 or not 0 < percent <= 100:
         raise ValueError(f"no {percent}th percentile of {count} values")
     # Multiplied in the order in which NumPy does, so that both round to the same place.
-    return max(1, math.ceil(count * (percent / 100)))
+    return math.ceil(count * (percent / 100))
 
 
 def percentile_min_count(percent: float) -> int:

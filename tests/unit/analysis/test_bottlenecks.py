@@ -288,6 +288,8 @@ def test_a_rule_holds_up_to_its_border(
         ({**AT_CAP, "host_cpu_pct": 93.99}, "iops_cap"),
         ({**AT_CAP, "host_cpu_pct": 94.0}, "unattributed"),
         ({**AT_CAP, "iops_of_cap_pct": 95.0, "host_cpu_pct": 90.0}, "unattributed"),
+        # More than all of a cap is as much as all of it.
+        ({**AT_CAP, "iops_of_cap_pct": 104.0, "host_cpu_pct": 97.0}, "unattributed"),
         ({**AT_CAP, "iops_of_cap_pct": 95.0, "client_cpu_pct": 80.0}, "iops_cap"),
         # Below its declared cap a disk is held back by a limit that is not known.
         ({**REPORTED, "host_cpu_pct": 89.99}, "iops_cap"),
@@ -403,6 +405,14 @@ def test_at_a_full_cap_what_is_written_back_waits_as_sessions_do() -> None:
     below = throughput_shares.follows(of_figures({**READING, "iops_of_cap_pct": 94.99}))
     full = throughput_shares.follows(of_figures({**READING, "iops_of_cap_pct": 95.0}))
     assert below["iops_cap"] < 60 < 90 < full["iops_cap"]
+
+
+def test_a_load_generator_computes_for_no_more_sessions_than_are_idle() -> None:
+    """Its four cores would be those of half of the sessions; a tenth of these is idle."""
+    seen = {"sessions": 8.0, "seen_idle_pct": 10.0, "seen_running_pct": 90.0}
+    cores = {"client_cores": 4.0, "node_cores": 7.2, "cpu_pct": 0.0}
+    shares = throughput_shares.follows(of_figures({**seen, **cores}))
+    assert shares["client_bound"] == pytest.approx(10.0)
 
 
 def test_who_holds_a_lock_waits_for_a_full_cpu() -> None:
@@ -559,6 +569,24 @@ def test_for_how_long_a_cause_held_is_read_from_its_own_values() -> None:
             if bottlenecks.held_pct(cause, values) == 37.0:
                 found.setdefault(cause, set()).add(name)
     assert found == HELD_BY
+
+
+@pytest.mark.parametrize(
+    ("reading_pct", "syncing_pct", "held_pct"),
+    [
+        # Of the time in which a session does not read, so much falls into a sync.
+        (40.0, 50.0, 70.0),
+        (150.0, 50.0, 100.0),
+        (40.0, 150.0, 100.0),
+    ],
+)
+def test_sessions_wait_for_the_disk_for_no_more_than_all_of_the_time(
+    reading_pct: float, syncing_pct: float, held_pct: float
+) -> None:
+    values = of_figures(
+        {"sessions_reading_pct": reading_pct, "log_syncing_pct": syncing_pct}
+    )
+    assert bottlenecks.held_pct("latency_bound", values) == held_pct
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:

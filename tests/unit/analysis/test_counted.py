@@ -158,7 +158,9 @@ def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
     ).runs[0]
     facts = postgresql()
     before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
-    nodes = tuple(replace(node, wal_device="sdx") for node in run.record.nodes)
+    # The client has no disk for a log, and one node is enough.
+    first, *others = run.record.nodes
+    nodes = (replace(first, wal_device="sdx"), *others)
     record = replace(
         run.record, nodes=nodes, facts={"database_before": before, "database": facts}
     )

@@ -250,6 +250,11 @@ def test_what_a_machine_lets_through_is_measured() -> None:
         ),
         ({"iops_of_cap_pct": 94.9, **exceeded(2.0, 0.0)}, ""),
         (
+            {"wal_bandwidth_limit_reached_pct": 104.0},
+            " By its provider's report demand on the WAL's own disk was above its bandwidth for "
+            "100 % of the time.",
+        ),
+        (
             {
                 "wal_iops_limit_reached_pct": 10.0,
                 "wal_bandwidth_limit_reached_pct": 9.9,
@@ -442,6 +447,11 @@ READING: Mapping[str, float] = {
             "declared cap)",
         ),
         (AT_CAP, "the disk at 99 % of its cap"),
+        (
+            reported(104.0, 0.0),
+            "by its provider's report the disk was held back 100 % of the time (at 40 % of its "
+            "declared cap)",
+        ),
         (
             {"iops_of_cap_pct": 95.0, **reported(80.0, 0.0)},
             "the disk at 95 % of its cap",

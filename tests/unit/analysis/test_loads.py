@@ -41,6 +41,16 @@ def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> No
     assert figures["node-1"].load.log_syncing_pct == pytest.approx(10.0)
 
 
+def test_a_counter_that_began_anew_has_not_grown() -> None:
+    run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)
+    facts = {
+        "database_before": {"since_reset": {"blks_read_s": 50.0}},
+        "database": {"since_reset": {"blks_read_s": 10.0}},
+    }
+    record = replace(run.record, facts=facts)
+    assert load_and_sessions.of_load(record, {}).sessions_reading_pct == 0.0
+
+
 def test_without_time_nothing_is_counted_by_time() -> None:
     run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)
     at_once: list[Phase] = []

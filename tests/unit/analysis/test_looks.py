@@ -39,6 +39,9 @@ def test_a_workload_stands_at_the_look_of_its_own_repetitions() -> None:
     assert looks.share(more, plan.runs[-1].workload) == 0.2
     assert looks.share(more, plan.runs[0].workload) == 0.1
     assert looks.share(replace(more, looks={}), plan.runs[0].workload) == 1.0
+    # A look that was not planned has the least share of all.
+    unplanned = replace(more, looks={4: 0.2, 5: 0.1, 6: 0.3})
+    assert looks.share(unplanned, plan.runs[0].workload) == 0.1
     assert looks.confidence(0.95, 0.1) == pytest.approx(0.995)
     assert looks.at_look([0.001, 0.5], 0.1) == [0.01, 1.0]
 

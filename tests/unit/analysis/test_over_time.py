@@ -477,6 +477,7 @@ def test_an_interval_between_campaigns_is_the_same_from_either_side() -> None:
 
 def test_without_a_spread_there_is_no_interval_and_without_values_no_ratio() -> None:
     assert across_days.ratio((1.0,), (2.0, 2.0)).interval_pct is None
+    assert across_days.ratio((2.0, 2.0), (1.0,)).interval_pct is None
     for wrong in ((), (0.0, 1.0), (float("nan"),)):
         with pytest.raises(ValueError, match="a ratio needs"):
             across_days.ratio(wrong, (1.0, 2.0))

@@ -397,6 +397,15 @@ def test_what_it_takes_is_told_up_to_the_most_runs(error: float, says: str) -> N
     assert says in concluded("iops_cap", 0.3, 0.0, 0.6, error).text
 
 
+def test_what_it_takes_is_told_of_the_limit_that_is_followed_most() -> None:
+    most = Elasticity("IOPS", 0.3, 0.0, 0.6)
+    other = Elasticity("node CPU", 0.2, -0.2, 0.6)
+    tried = trial_elasticities.Trials((other, most), (2.5, 0.5), freedom=20, runs=1)
+    named = Bottleneck("premium", "insert", "", "unattributed", "It is not known.", {})
+    text = proof_by_trial.concluded_from(tried, named, "throughput").text
+    assert "whether the limit is among node CPU and IOPS. About 5 such runs" in text
+
+
 def test_one_pair_of_a_limit_tells_no_noise() -> None:
     pair = trial_elasticities.ChangePair("IOPS", 0.5, 0.4)
     assert trial_elasticities.of_pairs([pair], 1) is None

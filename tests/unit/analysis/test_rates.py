@@ -16,23 +16,6 @@ from orchestrator.analysis.telemetry.counters.rates import DiskRates, WalDiskRat
 
 
 @pytest.mark.parametrize(
-    ("iops", "bytes_per_s", "took", "was_sampled"),
-    [
-        (None, None, None, False),
-        (1.0, None, None, True),
-        (None, 1.0, None, True),
-        (None, None, 1.0, True),
-        # A disk at rest was sampled as well.
-        (0.0, 0.0, 0.0, True),
-    ],
-)
-def test_one_counter_is_enough_to_call_a_log_s_disk_sampled(
-    iops: float | None, bytes_per_s: float | None, took: float | None, was_sampled: bool
-) -> None:
-    assert WalDiskRates(iops, bytes_per_s, took).was_sampled is was_sampled
-
-
-@pytest.mark.parametrize(
     ("part", "whole", "quotient"),
     [
         (6.0, 3.0, 2.0),

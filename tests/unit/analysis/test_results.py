@@ -177,11 +177,15 @@ WAL_RATES = (
 
 
 def wal_figures(
-    devices: dict[str, tuple[str, str]], per_s: dict[str, float]
+    devices: dict[str, tuple[str, str]],
+    per_s: dict[str, float],
+    not_sampled: str = "",
 ) -> dict[tuple[str, str], float]:
     """`devices`: node → data and WAL device; `per_s`: writes a second of each WAL device."""
     rows: Rows = []
     for name, (_, wal) in devices.items():
+        if name == not_sampled:
+            continue
         for metric, factor in WAL_RATES:
             rows += series(metric, name, (0, 0), (10, 10 * factor * per_s[wal]))
     nodes = [
@@ -208,6 +212,17 @@ def test_each_disk_of_a_wal_is_counted_once() -> None:
     found = wal_figures(devices, {"sdx": 300, "sda": 50})
     assert found["wal_disk_iops", "n3"] == pytest.approx(50)
     assert found["wal_disk_iops", "all"] == pytest.approx(300)
+
+
+def test_the_disks_of_the_wal_have_no_total_without_one_of_them() -> None:
+    devices = {"n1": ("sda", "sdx"), "n2": ("sdb", "sdy"), "n3": ("sdc", "sdx")}
+    per_s = {"sdx": 300.0, "sdy": 100.0}
+    without = wal_figures(devices, per_s, not_sampled="n2")
+    assert ("wal_disk_iops", "n1") in without
+    assert ("wal_disk_iops", "all") not in without
+    # n3 shares the disk of n1, which was sampled there.
+    shared = wal_figures(devices, per_s, not_sampled="n3")
+    assert shared["wal_disk_iops", "all"] == pytest.approx(400)
 
 
 def test_what_one_node_lacks_has_no_total() -> None:

@@ -282,6 +282,14 @@ def test_at_a_rate_what_never_began_is_not_as_fast_as_before() -> None:
     assert ("recovery_s", "all") not in at_a_rate(begun, never_began)
 
 
+def test_at_a_rate_what_never_began_was_the_last_that_fell_due() -> None:
+    """All is as fast as before from 140 s on, and from 160 s on nothing begins."""
+    table = due_at(lambda _: 10, lambda _: 0.004)
+    begun = table[table["start_s"] < 160]
+    values = at_a_rate(begun, never_began=len(table) - len(begun))
+    assert values["recovery_s", "all"] == 1.0
+
+
 def test_at_a_rate_a_queue_that_reaches_back_is_of_what_fell_due_meanwhile() -> None:
     """Half of what fell due meanwhile was served, and nothing later began."""
     table = due_at(lambda _: 10, lambda _: 0.004)

@@ -46,6 +46,14 @@ def test_nearest_rank_percentile(percent: float, expected: float) -> None:
     assert counted.percentile(percent) == expected
 
 
+def test_values_that_come_in_several_tables_are_counted_together() -> None:
+    counted = Counted()
+    counted.add(np.array([50.0, 20.0]))
+    counted.add(np.array([30.0, 20.0]))
+    assert (counted.most, counted.mean, counted.total) == (50.0, 30.0, 4)
+    assert counted.percentile(50) == 20.0
+
+
 def test_percentile_refuses_nothing_and_nonsense() -> None:
     for count, percent in ((0, 50.0), (1, 0.0), (1, 101.0)):
         with pytest.raises(ValueError, match="percentile"):

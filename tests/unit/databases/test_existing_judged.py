@@ -23,7 +23,7 @@ from orchestrator.model import Node, NodeSize, Phase, Profile, Record, Sample
 from orchestrator.report.sections import caveats, existing_clusters
 from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
-from tests.campaign_tables import held
+from tests.campaign_tables import empty_samples, held
 from tests.campaigns import build_campaign, with_tier
 from tests.doubted import phrases
 from tests.judged import judged_index
@@ -335,6 +335,12 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
         == ["node-1: the database's log grew by 3 MiB/s"]
     ) is doubted
     assert bool(found) is doubted
+
+
+def test_a_log_is_held_against_nothing_where_no_disk_was_sampled() -> None:
+    run = with_disks("a", 2.0**40)
+    unsampled = replace(run, sampled=held(empty_samples()))
+    assert list(not_counted(unsampled, all_nodes.Totals())) == []
 
 
 @pytest.mark.parametrize(

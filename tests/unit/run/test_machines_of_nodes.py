@@ -277,6 +277,49 @@ def test_what_others_use_of_a_clients_machine_is_known_beside_another_one(
     assert of_machines.around(nodes[0]).host.other_cpu_pct == other_pct
 
 
+def test_of_several_clients_the_fullest_counts_and_nothing_is_left_below_zero() -> None:
+    nodes = (
+        Node("node-1", "database", machine="vm1"),
+        Node("client-1", "client", machine="vm1", cpus=2.0),
+        Node("client-2", "client", machine="vm1", cpus=1.0),
+        Node("host-vm1", "host", machine="vm1", cpus=8.0),
+    )
+    growth = grown(
+        {
+            ("node-1", "cpu_seconds_total"): 2.0,
+            ("client-1", "cpu_seconds_total"): 0.5,
+            ("client-2", "cpu_seconds_total"): 0.75,
+            # A sample that is a moment older than those of the nodes.
+            ("host-vm1", "cpu_busy_seconds_total"): 3.0,
+        }
+    )
+    use = Machines(nodes, growth, None).around(nodes[0])
+    assert use.client.client_cpu_pct == 75.0
+    assert use.host.other_cpu_pct == 0.0
+
+
+@pytest.mark.parametrize(("second_on", "other_pct"), [("vm2", 25.0), ("", None)])
+def test_others_are_not_told_while_a_node_may_be_on_the_machine(
+    second_on: str, other_pct: float | None
+) -> None:
+    """No database node was sampled, and one of them does not name its machine."""
+    nodes = [
+        Node("node-1", "database", machine="vm2"),
+        Node("node-2", "database", machine=second_on),
+        Node("client", "client", machine="vm1"),
+        Node("host-vm1", "host", machine="vm1", cpus=4.0),
+        Node("host-vm2", "host", machine="vm2", cpus=4.0),
+    ]
+    growth = grown(
+        {
+            ("client", "cpu_seconds_total"): 1.0,
+            ("host-vm1", "cpu_busy_seconds_total"): 2.0,
+        }
+    )
+    machines = Machines(nodes, growth, None)
+    assert machines.busiest().other_cpu_pct == other_pct
+
+
 def test_each_machine_is_judged_by_itself() -> None:
     """node-1's machine is nearly idle, node-2's and the client's are busy; every use of CPU is
     known, and what is left of a machine's is somebody else's."""

@@ -187,12 +187,6 @@ class WalDiskRates:
     def await_s(self) -> float | None:
         return quotient(self.took, self.iops)
 
-    @property
-    def was_sampled(self) -> bool:
-        """Whether any of its counters was."""
-        counted = (self.iops, self.bytes_per_s, self.took)
-        return any(value is not None for value in counted)
-
 
 def wal_disk_rates(growth: Growth, node: str) -> WalDiskRates:
     moved = (counter_names.WAL_READ_BYTES, counter_names.WAL_WRITTEN_BYTES)

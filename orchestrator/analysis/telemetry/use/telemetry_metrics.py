@@ -104,9 +104,6 @@ def _wal_disks(
             disk = rates.wal_disk_rates(growth, node.name)
             by_node[node.name] = disk
             yield from _measured(_wal_figures(disk), node.name)
-    # The sum would be too low without one of them.
-    if not all(disk.was_sampled for disk in by_node.values()):
-        return
     disks = [by_node[name] for name in _users_of_wal_disks(database)]
     if disks:
         together = rates.summed(disks, if_all_of=disks)
