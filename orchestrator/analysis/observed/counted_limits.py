@@ -187,12 +187,30 @@ def _share_over(
     The time is that of all disks together, without intervals of which nobody says whether one was.
     None if no interval is left.
     """
+    share = _share_of_any(demands, owners, _LIMITED, is_counted)
+    shares = [share]
+    # Where another limit is not known, one that was exceeded for a part of the interval still was.
+    for owner in owners:
+        for limited in _LIMITED:
+            share = _share_of_any(demands, (owner,), (limited,), is_counted)
+            shares.append(share)
+    return max((share for share in shares if share is not None), default=None)
+
+
+def _share_of_any(
+    demands: Sequence[Demand],
+    owners: Sequence[Owner],
+    limits: Sequence[Limited],
+    is_counted: bool,
+) -> float | None:
+    """As `_share_over`, of the intervals in which all of these limits together are known."""
     over_s = 0.0
     known_s = 0.0
     for demand in demands:
         of_limits: list[Shares] = []
         for throttle in demand.reported:
-            if throttle.owner in owners and throttle.is_counted == is_counted:
+            is_asked = throttle.owner in owners and throttle.limited in limits
+            if is_asked and throttle.is_counted == is_counted:
                 of_limits.append(throttle.share)
         if not of_limits:
             continue

@@ -158,6 +158,22 @@ def test_a_limit_that_is_not_known_is_not_taken_for_one_that_was_not_reached() -
     assert observed(demand).machine_share == 1.0
 
 
+def test_a_limit_reached_for_a_part_of_a_minute_counts_beside_one_that_is_not_known() -> (
+    None
+):
+    """Bandwidth is known of the first minute alone, and was free there as IOPS were."""
+    of_ios = np.full(len(MINUTES.begin_s), 0.9)
+    of_ios[0] = 0.0
+    of_bytes = np.full_like(of_ios, np.nan)
+    of_bytes[0] = 0.0
+    throttles = (
+        ReportedThrottle("ios", of_ios, "machine"),
+        ReportedThrottle("bytes", of_bytes, "machine"),
+    )
+    demand = replace(MINUTES, reported=throttles)
+    assert observed(demand).machine_share == pytest.approx(of_ios.mean())
+
+
 def test_what_it_did_at_the_reported_limit_is_not_called_that_limit() -> None:
     """It did more in minutes without a report: a limit that was raised, or bursts of a minute."""
     demand = telling(MINUTES, 36)
