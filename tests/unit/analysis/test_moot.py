@@ -269,3 +269,14 @@ def test_an_empty_bucket_is_at_its_base(above_pct: float, title: str) -> None:
     assert cause.text.startswith(
         f"At the {title} 100 % of the time on node-1 (500 IOPS)"
     )
+
+
+def test_of_means_no_second_is_told() -> None:
+    """A run whose figures alone are known: it may have had bursts, or none."""
+    values = of_figures(
+        {"disk_iops": 480.0, "disk_queue_depth": 16.0, "iops_of_cap_pct": 96.0}
+    )
+    cause, *_ = cap_causes.cap_causes(values, build_tier("premium"), "node-1")
+    assert cause.text.startswith(
+        "On average node-1 used 96 % of the IOPS cap (480 IOPS)."
+    )

@@ -254,15 +254,21 @@ def _is_in_burst(values: Evidence) -> bool:
 
 
 def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
-    time_pct = values.caps.time_at_cap_pct(kind.name) or 0.0
+    time_pct = values.caps.time_at_cap_pct(kind.name)
     advice = f"{helps}{memory_too(values)}"
     title = kind.title
     if _is_in_burst(values):
         title = f"burst's {title}"
-    if time_pct < AT_TIMES_PCT:
-        return f"{_short_bursts(kind, values, node, title)} {advice}"
     rate = _rate(kind, values)
     waits = instead_of_idle(values, "each I/O")
+    # Where no seconds are known, what is used of the cap is a mean.
+    if time_pct is None:
+        used = percent(values.caps.of_cap_pct(kind.name))
+        return (
+            f"On average {node} used {used} of the {title} cap{rate}{waits}. {advice}"
+        )
+    if time_pct < AT_TIMES_PCT:
+        return f"{_short_bursts(kind, values, node, title)} {advice}"
     time_text = percent(time_pct)
     return (
         f"At the {title} cap {time_text} of the time on {node}{rate}{waits}. {advice}"
