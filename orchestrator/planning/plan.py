@@ -19,6 +19,7 @@ from orchestrator.model import (
 )
 from orchestrator.planning.orders import in_order
 from orchestrator.texts.prose import counted
+from orchestrator.units import gathered
 
 CORES_PER_NODE = 2
 
@@ -243,6 +244,13 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     # The added repetitions may be fewer: workloads may have unlike numbers of repetitions.
     repetitions = max(run.repetition for run in runs)
     return replace(plan, repetitions=repetitions, runs=numbered(runs))
+
+
+def attempts(plan: Plan) -> list[list[Run]]:
+    """The runs of a plan, each with those that repeat it because it failed, in order."""
+    # Attempts at one run differ in nothing but their number.
+    alike = gathered((replace(run, number=0), run) for run in plan.runs)
+    return list(alike.values())
 
 
 def _repetitions_done(plan: Plan) -> dict[str, int]:

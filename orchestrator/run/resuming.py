@@ -17,7 +17,7 @@ from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import Parts
-from orchestrator.planning.plan import interruptions
+from orchestrator.planning.plan import attempts, interruptions
 from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.run.resumed_conditions import differences, never_kept
 from orchestrator.system import (
@@ -105,10 +105,11 @@ class Resumption:
         for record in self._records():
             if record.outcome == "done":
                 done.add(record.run.number)
-        lacking: set[int] = set()
-        for run in self.plan.runs:
-            lacking.add(run.number)
-        return not lacking - done
+        lacking = []
+        for runs in attempts(self.plan):
+            if done.isdisjoint(run.number for run in runs):
+                lacking.append(runs)
+        return not lacking
 
     def read_again(self, plan: Plan) -> "Resumption":
         """The campaign in the folder as it is now, while only this program may write to it.

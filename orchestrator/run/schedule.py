@@ -22,10 +22,10 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
-from orchestrator.planning.plan import grown, interruptions, numbered
+from orchestrator.planning.plan import attempts, grown, interruptions, numbered
 from orchestrator.powers import Platform, Progress, World
 from orchestrator.system import campaign_writing, clock, store
-from orchestrator.units import format_seconds, gathered
+from orchestrator.units import format_seconds
 
 IN_A_ROW = 3
 ENGINE_BACK_S = 1800.0  # the longest upgrade of a cluster's control plane
@@ -258,10 +258,8 @@ def _failed(campaign: Results) -> set[int]:
 def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
     """For each run that may be made once more, its last attempt, which failed."""
     most = plan.retry_failed * (1 + interruptions(plan))
-    # Attempts at one run differ in nothing but their number.
-    attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     again: list[Run] = []
-    for runs in attempts.values():
+    for runs in attempts(plan):
         # The first attempt is no retry: as many attempts as retries leave one more.
         if len(runs) <= most and runs[-1].number in failed:
             again.append(runs[-1])

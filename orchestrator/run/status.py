@@ -14,6 +14,7 @@ from pathlib import Path
 from orchestrator.analysis import results
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Plan
+from orchestrator.planning.plan import attempts
 from orchestrator.run import campaign_time, judged_runs, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
 from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
@@ -104,21 +105,17 @@ def how_to_go_on(folder: Path) -> str:
     analyze = f"`tierbench analyze {quoted}`"
     try:
         plan = store.plan_of(folder)
-        finished = _finished(folder, plan)
+        progress = _progress(folder, plan)
     except (TierbenchError, OSError):
         # What is wrong with its files is said by the command that reads them next.
         return f"{resume} makes the runs that are missing; {analyze} reports the others"
-    planned = len(plan.runs)
-    if not finished:
-        return f"no run is finished yet: {resume} goes on"
     # A plan that grows until its question is decided has more runs than are planned by now.
-    if finished == planned and not plan.looks:
-        return f"{all_finished(planned)}: {analyze} reports what was found"
-    those = "are finished"
-    if finished == 1:
-        those = "is finished"
+    if not progress.missing and not plan.looks:
+        return f"{progress.in_words}: {analyze} reports what was found"
+    if not progress.finished:
+        return f"no run is finished yet: {resume} goes on"
     return (
-        f"{finished} of {counted(planned, 'run')} {those}: {resume} makes the others; "
+        f"{progress.in_words}: {resume} makes the others; "
         f"{analyze} reports what is finished"
     )
 
@@ -130,13 +127,52 @@ def all_finished(planned: int) -> str:
     return f"all {planned} runs are finished"
 
 
-def _finished(folder: Path, plan: Plan) -> int:
-    finished = 0
+@dataclass(frozen=True)
+class _Progress:
+    """How many runs of a plan are finished. A run and its repetition after a failure are one.
+
+    failed: those that nothing repeats.
+    """
+
+    planned: int
+    finished: int
+    failed: int
+
+    @property
+    def missing(self) -> int:
+        """Those that `resume` makes."""
+        return self.planned - self.finished - self.failed
+
+    @property
+    def in_words(self) -> str:
+        if self.finished == self.planned:
+            return all_finished(self.planned)
+        those = "are finished"
+        if self.finished == 1:
+            those = "is finished"
+        words = f"{self.finished} of {counted(self.planned, 'run')} {those}"
+        if self.failed:
+            words += f", {self.failed} failed"
+        return words
+
+
+def _progress(folder: Path, plan: Plan) -> _Progress:
+    outcomes: dict[int, str] = {}
     for run_folder in run_folders.present(folder, plan, []):
         record = store.record_in(run_folder)
-        if record is not None and record.outcome == "done":
+        if record is not None:
+            outcomes[run_folder.run.number] = record.outcome
+    finished = 0
+    failed = 0
+    all_attempts = attempts(plan)
+    for runs in all_attempts:
+        of_run = [outcomes.get(run.number) for run in runs]
+        if "done" in of_run:
             finished += 1
-    return finished
+        # What failed is repeated again each time that the campaign is gone on with.
+        elif of_run[-1] == "failed" and not plan.retry_failed:
+            failed += 1
+    return _Progress(len(all_attempts), finished, failed)
 
 
 def _in_progress(folder: Path, runs: Sequence[_RecordedRun]) -> Iterator[str]:

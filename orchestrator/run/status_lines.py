@@ -60,7 +60,10 @@ def time_and_cost(
     elapsed_s = campaign_time.elapsed_s(campaign, now_s)
     parts = [f"{format_seconds(elapsed_s)} so far"]
     left_s = _left_s(campaign, now_s)
-    if left_s is not None:
+    # A run may take longer than expected.
+    if left_s is not None and left_s <= 0:
+        parts.append("longer than expected")
+    elif left_s is not None:
         left = f"about {format_seconds(left_s)} left"
         if is_going:
             left += f", until {format_moment(now_s + left_s)}"
@@ -79,7 +82,8 @@ def cost_so_far(plan: Plan, elapsed_s: float) -> str:
 
 
 def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
-    """How many seconds the campaign still takes; None after the last run."""
+    """How many seconds the campaign still takes; None after the last run. Below 0: it should have
+    ended so long ago."""
     plan = campaign.plan
     recorded = {outline.run.number for outline in campaign.runs}
     ahead = [run for run in plan.runs if run.number not in recorded]
@@ -96,5 +100,4 @@ def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
     # A pause is no part of the run in progress, which began when it was over.
     for pause in plan.pauses:
         ended_s = max(ended_s, pause.ended_s)
-    # A run that takes longer than expected leaves no time below zero.
-    return max(0.0, left.before(ahead, plan) - (now_s - ended_s))
+    return left.before(ahead, plan) - (now_s - ended_s)

@@ -15,6 +15,7 @@ from orchestrator.errors import (
 from orchestrator.facts import NoteKind
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
+from orchestrator.planning.plan import attempts
 from orchestrator.powers import World
 from orchestrator.run import (
     campaign_time,
@@ -40,9 +41,8 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     _check_measured_here(begun, folder)
     if begun.lacks_nothing:
         # Nothing is written, so that no page says that it was interrupted.
-        app.progress.note(
-            f"{folder.name}: {status.all_finished(len(begun.plan.runs))}, none is left"
-        )
+        finished = status.all_finished(len(attempts(begun.plan)))
+        app.progress.note(f"{folder.name}: {finished}, none is left")
         return folder
 
     def resumed() -> Path:

@@ -326,6 +326,14 @@ def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(
     assert outcomes(begun_campaign(app)) == ["failed", *["done"] * 4]
 
 
+def test_a_campaign_whose_failed_run_was_repeated_lacks_nothing(tmp_path: Path) -> None:
+    app = program(tmp_path, Failing("warm", ValueError("x"), (2,)))
+    tierbench(app, *words(app, *COMPARE))
+    app = program(tmp_path)
+    tierbench(app, *words(app, "resume", "latest"))
+    assert any("all 4 runs are finished" in line for line in said_by(app))
+
+
 # ------------------------------------------------------------------ room
 
 

@@ -132,7 +132,7 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     assert [line.split(",")[0] for line in said[1:4]] == [
         f"run {n} of 4" for n in (1, 2, 3)
     ]
-    assert " so far, about " in said[4] and " left, until 2025-" in said[4]
+    assert said[4] == "60 min so far, longer than expected"
     assert said[5] == (
         f"3 of 3 finished runs not judged yet: `tierbench analyze {folder}` does it"
     )
@@ -141,19 +141,45 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     )
 
 
-def checked_for_30_s(record: Record) -> Record:
-    end_s = record.phases[-1].end_s
-    phases = (*record.phases, Phase("check", end_s, end_s + 30.0))
-    return replace(record, phases=phases)
+def failed(record: Record) -> Record:
+    return replace(record, outcome="failed", failure="the server went away")
 
 
 @pytest.mark.parametrize(
-    ("since_last_s", "left_s"),
-    [(0.0, 150.0), (10.0, 140.0), (149.0, 1.0), (150.0, 0.0), (900.0, 0.0)],
+    ("retries", "said"),
+    [(1, "all 2 runs are finished: "), (0, "1 of 2 runs is finished, 1 failed: ")],
 )
-def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
-    since_last_s: float, left_s: float
+def test_a_failed_run_is_missing_until_it_was_repeated_or_if_nothing_repeats_it(
+    tmp_path: Path, retries: int, said: str
 ) -> None:
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], repetitions=1
+    )
+    first, second = made.runs
+    runs = [replace(first, record=failed(first.record)), second]
+    plan = replace(made.plan, retry_failed=retries)
+    if retries:
+        again = replace(first.record.run, number=3)
+        plan = replace(plan, runs=(*plan.runs, again))
+        runs.append(replace(first, record=replace(first.record, run=again)))
+    campaign = stored(replace(made, plan=plan, runs=tuple(runs)), tmp_path)
+    assert status.how_to_go_on(campaign) == (
+        f"{said}`tierbench analyze {campaign}` reports what was found"
+    )
+
+
+@pytest.mark.parametrize("since_last_s", [150.0, 900.0])
+def test_a_run_that_takes_longer_than_expected_has_no_time_left(
+    since_last_s: float,
+) -> None:
+    """Each run takes 150 s; one of four is left."""
+    outline = three_of_four()
+    now_s = (outline.runs[-1].ended_s or 0.0) + since_last_s
+    line = status_lines.time_and_cost(outline, now_s)
+    assert line.endswith(" so far, longer than expected")
+
+
+def three_of_four() -> outlines.CampaignOutline:
     """Each run warms up and measures for 120 s and is checked for 30 s; one of four is left."""
     campaign = build_campaign(
         profiles=["premium", "ultra"],
@@ -165,13 +191,28 @@ def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
         change=checked_for_30_s,
     )
     *ended, _ = campaign.runs
-    campaign = replace(campaign, runs=tuple(ended))
-    phases = ended[-1].record.phases
-    assert phases[-1].end_s - phases[0].start_s == 150.0
-    now_s = phases[-1].end_s + since_last_s
-    outline = outlines.of_campaign(campaign)
+    return outlines.of_campaign(replace(campaign, runs=tuple(ended)))
+
+
+def checked_for_30_s(record: Record) -> Record:
+    end_s = record.phases[-1].end_s
+    phases = (*record.phases, Phase("check", end_s, end_s + 30.0))
+    return replace(record, phases=phases)
+
+
+@pytest.mark.parametrize(
+    ("since_last_s", "left_s"),
+    [(0.0, 150.0), (10.0, 140.0), (149.0, 1.0)],
+)
+def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
+    since_last_s: float, left_s: float
+) -> None:
+    outline = three_of_four()
+    last = outline.runs[-1]
+    assert last.began_s is not None and last.ended_s == last.began_s + 150.0
+    now_s = last.ended_s + since_last_s
     elapsed, left, until, *_ = status_lines.time_and_cost(outline, now_s).split(", ")
-    began_s = ended[0].record.phases[0].start_s
+    began_s = outline.began_s or 0.0
     assert elapsed == f"{format_seconds(now_s - began_s)} so far"
     assert left == f"about {format_seconds(left_s)} left"
     assert until == f"until {format_moment(now_s + left_s)}"
