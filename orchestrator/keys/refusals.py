@@ -46,24 +46,6 @@ def collecting(mistakes: list[Mistake]) -> Iterator[None]:
         mistakes.extend(error.mistakes or (Mistake("", error.what),))
 
 
-@contextmanager
-def in_file(name: str) -> Iterator[None]:
-    """Names the file in which mistakes lie that know their keys alone, or the file's usual name."""
-    try:
-        yield
-    except UsageError as error:
-        if not error.mistakes:
-            raise
-        placed: list[Mistake] = []
-        for mistake in error.mistakes:
-            if mistake.place is not None:
-                place = replace(mistake.place, file=name)
-                mistake = replace(mistake, where=str(place), place=place)
-            placed.append(mistake)
-        mistakes = tuple(placed)
-        raise UsageError(error.what, error.advice, mistakes, error.evidence) from error
-
-
 def raise_all(mistakes: list[Mistake]) -> None:
     """Raises one UsageError for all collected mistakes, if there are any."""
     if mistakes:

@@ -114,9 +114,10 @@ def _read(where: str, text: str) -> dict[str, Any]:
         raise refused([_mistake_at(where, loader.get_mark(), problem)]) from error
     if node is None:
         # A file of comments alone has no node either.
-        raise refused([Mistake(where, "the file is empty")])
+        raise refused([Mistake.at(KeyPlace(where, line=1), "the file is empty")])
     if not isinstance(content, dict):
-        raise refused([Mistake(where, "expected a mapping of keys to values")])
+        place = KeyPlace(where, line=node.start_mark.line + 1)
+        raise refused([Mistake.at(place, "expected a mapping of keys to values")])
     return content
 
 

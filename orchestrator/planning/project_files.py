@@ -4,13 +4,15 @@ Each file is read once (`named_files`), and its text is handed to `profiles`, wh
 means."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator import model, tier_catalog, units
-from orchestrator.errors import Mistake
+from orchestrator.errors import KeyPlace, Mistake, UsageError
+from orchestrator.facts import group
 from orchestrator.keys import schema, yaml_text
 from orchestrator.keys.refusals import collecting, raise_all
 from orchestrator.planning import profiles as profile_files
@@ -197,6 +199,39 @@ class _Reader:
             texts[where(file, self._root)] = text
         with_lines = [yaml_text.with_line(mistake, texts) for mistake in mistakes]
         return list(_once(with_lines))
+
+
+@contextmanager
+def in_workload(file: Path, root: Path, scale: str) -> Iterator[None]:
+    """Gives mistakes that know their keys alone the file in which they lie, and their line."""
+    try:
+        yield
+    except UsageError as error:
+        if not error.mistakes:
+            raise
+        name, text = read_text(file, root)
+        content = yaml_text.parse(name, text)
+        placed: list[Mistake] = []
+        for mistake in error.mistakes:
+            if mistake.place is not None:
+                keys = _keys_in_force(mistake.place.keys, scale, content)
+                place = KeyPlace(name, keys)
+                mistake = replace(mistake, where=str(place), place=place)
+            placed.append(yaml_text.with_line(mistake, {name: text}))
+        raise UsageError(
+            error.what, error.advice, tuple(placed), error.evidence
+        ) from error
+
+
+def _keys_in_force(
+    keys: tuple[str, ...], scale: str, content: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Where a key of a workload stands: what its scale has replaces what stands for all scales."""
+    of_scale = ("scales", scale, *keys)
+    *above, key = of_scale
+    if key in group(content, *above):
+        return of_scale
+    return keys
 
 
 def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:

@@ -11,7 +11,18 @@ _UNPRINTABLE = re.compile(
 )
 _BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
-_short = reprlib.Repr()
+
+class _Short(reprlib.Repr):
+    """As they stand in YAML and JSON, where most of what is refused was read."""
+
+    def repr_NoneType(self, value: None, level: int) -> str:
+        return "null"
+
+    def repr_bool(self, value: bool, level: int) -> str:
+        return str(value).lower()
+
+
+_short = _Short()
 _short.maxlevel = 2
 _short.maxlist = 4
 _short.maxdict = 4

@@ -10,7 +10,7 @@ from orchestrator.cli.common.options import Request, names_in
 from orchestrator.design import factors, slo, varied_workloads
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys import refusals, slow_disks
+from orchestrator.keys import slow_disks
 from orchestrator.keys.refusals import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
@@ -189,7 +189,7 @@ def _bound(app: App, request: Request, loads: Sequence[Workload]) -> list[Worklo
     bound: list[Workload] = []
     for name, load in zip(request.workloads, loads, strict=True):
         file = named_files.path_of(app.root / "workloads", name)
-        with refusals.in_file(named_files.where(file, app.root)):
+        with project_files.in_workload(file, app.root, load.scale):
             bound.append(bind(load, request.generator))
     return bound
 

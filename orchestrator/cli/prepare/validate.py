@@ -168,7 +168,7 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
 
 def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     """UsageError with its mistakes."""
-    from orchestrator.keys import refusals, schema, strict_records, yaml_text
+    from orchestrator.keys import schema, strict_records, yaml_text
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files
 
@@ -182,7 +182,7 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     elif given.kind == "workload":
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
         # Bound too, because its generator may refuse what the schema allows.
-        with refusals.in_file(given.where):
+        with project_files.in_workload(given.path, app.root, scale):
             bind(load, None)
     elif given.kind == "cluster":
         content = yaml_text.parse(given.where, given.text)

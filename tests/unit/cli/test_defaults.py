@@ -150,7 +150,7 @@ def test_the_command_that_a_report_shows_gives_the_same_again(
             ["tierbench.yaml:2: platform", "expected a value"],
         ),
         ("platform:\n", ["tierbench.yaml:1:1", "'platform' has no value"]),
-        ("", ["the file is empty"]),
+        ("", ["tierbench.yaml:1: the file is empty"]),
         ("profile: a\nprofiles: b\n", ["tierbench.yaml:2: profiles", "are one option"]),
         ("aa: true\nnodes: true\n", ["tierbench.yaml:2: nodes", "not true or false"]),
         ("on-end: [mail, -s, x]\n", ["tierbench.yaml:1: on-end", "one value"]),

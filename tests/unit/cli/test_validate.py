@@ -31,6 +31,21 @@ tier:
   iosp: 4000
 cluster: azure-d8s-v6
 """
+# Options and dataset stand above too, where nothing is wrong.
+OF_SCALE = """\
+title: Inserts
+generator: sysbench
+script: sysbench/insert.lua
+dataset: sysbench-tables
+options: {isolation: serializable}
+scales:
+  smoke:
+    threads: 8
+    warmup: 3s
+    dataset: {tables: 4, table_size: 5, rows: 4}
+    options: {nosuch: 3}
+    measure: 7s
+"""
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
@@ -123,6 +138,8 @@ def test_a_price_list_is_one(
             "did you mean profiles",
         ),
         ("tierbench.yaml", "scale: smoke\nset: {a: 1}\n", 2, "expected a value"),
+        ("w.yaml", OF_SCALE, 11, "scales.smoke.options.nosuch: sysbench/insert.lua"),
+        ("w.yaml", OF_SCALE, 10, "scales.smoke.dataset.rows: sysbench/insert.lua"),
     ],
 )
 def test_a_mistake_has_its_line_and_its_remedy(
@@ -239,6 +256,8 @@ def test_of_two_kinds_with_as_many_keys_the_first_is_meant(
         ("scale: smoke\nslo: {a\n", [], 3),
         ("scale: smoke\nslo: [a, ]\nslo: b\n", [], 3),
         ("scale: smoke\nprofles: ultra\n", ["profles"], 2),
+        ("", [], 1),
+        ("- a\n", [], 1),
     ],
 )
 def test_a_script_is_given_the_line_of_each_mistake(
