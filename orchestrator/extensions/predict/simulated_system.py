@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from orchestrator.design.latency_quantiles import mean_s
@@ -67,17 +68,25 @@ def events_per_s(system: System, disk: SimulatedDisk) -> float:
     ]
     data_bytes = stage.reads * system.read_bytes + stage.writes * system.write_bytes
     ios = stage.reads + stage.writes
-    size = data_bytes
+    all_bytes = data_bytes + system.log_bytes
     if disk.log is None:
-        size += system.log_bytes
+        rates += _at_caps(system, disk, ios, all_bytes)
     else:
-        _, log_bytes_per_s = disk.log.rates()
-        log_bytes = system.log_bytes or _LEAST
-        rates.append(system.disks * log_bytes_per_s.peak / log_bytes)
-    for rate, need in zip(disk.rates(), (ios, size), strict=True):
-        rates.append(system.disks * rate.peak / (need or _LEAST))
+        rates += _at_caps(system, disk, ios, data_bytes)
+        rates += _at_caps(system, disk.log, 0.0, system.log_bytes)
+    if disk.together is not None:
+        machine = replace(disk, limits=disk.together)
+        rates += _at_caps(system, machine, ios, all_bytes)
     # Each slice has CPU of client and node; then come the commit, the wait, and the next begin.
     return min(rates) * (2 * SLICES + 3 + stage.reads)
+
+
+def _at_caps(
+    system: System, disk: SimulatedDisk, ios: float, size: float
+) -> Iterator[float]:
+    """Transactions a second that each cap of such disks lets through. ios, size: of one."""
+    for rate, need in zip(disk.rates(), (ios, size), strict=True):
+        yield system.disks * rate.peak / (need or _LEAST)
 
 
 def _alone_s(system: System, disk: SimulatedDisk) -> float:

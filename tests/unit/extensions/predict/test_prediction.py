@@ -197,6 +197,13 @@ LOG_MB = 10**6
             10,
             "vm_cap",
         ),
+        # Through one that lets two transactions a second through, far fewer than the disks.
+        (
+            system(5.0, 1.0, **COMMITS, log_bytes=2e3),
+            disk(5_000, log=disk(5_000), together=Limits(5_000, 10**5)),
+            10**5 / (6 * 8192 + 2e3),
+            "vm_cap",
+        ),
         # Three nodes with three disks each.
         (
             system(**COMMITS, log_bytes=LOG_MB, sessions=96, nodes=3, disks=3),
@@ -421,7 +428,7 @@ def test_machines_that_hold_nothing_back_are_simulated_once() -> None:
     ((_, of_free_machines),) = simulations.courses.items()
     assert len(of_free_machines) == 1
     slowest = simulations.simulate(asked, replace(LAYOUT, together=Limits(100)))
-    assert len(of_free_machines) == 2, "it holds both disks back"
+    assert len(simulations.courses) == 2, "it holds both disks back"
     assert slowest.limit == "vm_cap"
 
 
