@@ -7,16 +7,13 @@ from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_sureness import level, lost_in_words
 from orchestrator.analysis.answers.limits_of_runs import limits_of_most_runs
-from orchestrator.analysis.answers.phrases import (
-    price_in_words,
-)
+from orchestrator.analysis.answers.phrases import disk_in_words, price_in_words
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
-    MonthlyPrice,
     SurenessWord,
 )
-from orchestrator.analysis.answers.to_buy import stated_price
+from orchestrator.analysis.answers.to_buy import disks_of_profile, stated_price
 from orchestrator.analysis.answers.untested_words import is_untested
 from orchestrator.design import purchase_prices
 from orchestrator.facts import known_doubt_kind
@@ -42,7 +39,7 @@ def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     texts += lost_in_words(answer)
     how_sure = "; ".join(texts)
     limits = " ".join(one_profile.limits_in_words(asked))
-    price = price_in_words(_price_of_one_profile(asked))
+    price = _price_in_words(asked)
     return Brief(what, limits, how_sure, price=price, next_step=_NEXT)
 
 
@@ -83,11 +80,17 @@ def _times_measured(answer: Answer) -> Iterator[str]:
         yield f"measured {prose.counted(fewest, 'time')}"
 
 
-def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
-    """What the disks of the only profile cost a month at list price; None if that is not known."""
+def _price_in_words(asked: Asked) -> str:
+    """What the disks of the only profile cost a month at list price, and which they are; empty if
+    that is not known."""
     profile = asked.campaign.plan.profile(asked.verdict.baseline)
     amount = purchase_prices.disks_monthly(profile)
     listed = profile.tier.price
     if amount is None or listed is None:
-        return None
-    return stated_price(profile, round(amount, 2), listed.currency, "disks")
+        return ""
+    price = stated_price(profile, round(amount, 2), listed.currency, "disks")
+    words = price_in_words(price)
+    disk = disk_in_words(disks_of_profile(profile, price))
+    if not disk:
+        return words
+    return f"{words}: {disk}"

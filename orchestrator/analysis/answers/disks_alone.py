@@ -17,6 +17,7 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
     Untested,
 )
+from orchestrator.analysis.answers.to_buy import disks_of_profile
 from orchestrator.analysis.answers.untested_words import untested_in_words
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import finished
@@ -56,7 +57,8 @@ class _MeasuredDisk:
 
     @property
     def price_in_words(self) -> str:
-        """`20.07 USD a month a disk (list price, not verified)`; empty without a price."""
+        """`ultra (Azure Ultra Disk, 8 GiB) costs 20.07 USD a month a disk`; empty without a
+        price."""
         price = self.profile.tier.price
         if price is None:
             return ""
@@ -65,7 +67,8 @@ class _MeasuredDisk:
         if self.profile.tier.count > 1:
             disks = f"for its {self.profile.tier.count} striped disks"
         amount = phrases.money(price.monthly, price.currency)
-        words = f"{self.profile.name} costs {amount} a month {disks}"
+        tier = phrases.tier_in_words(disks_of_profile(self.profile, None))
+        words = f"{tier} costs {amount} a month {disks}"
         if price.verified is False:
             words = f"{words} (list price, {phrases.NOT_VERIFIED})"
         if not self.price_of_iops:

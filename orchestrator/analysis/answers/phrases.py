@@ -72,6 +72,8 @@ def disk_in_words(purchase: DisksToBuy) -> str:
         figures.append(units.format_quantity(purchase.iops, "IOPS"))
     if purchase.bytes_per_s:
         figures.append(units.format_quantity(purchase.bytes_per_s, "bytes/s"))
+    # Titles of earlier releases have figures in them.
+    figures = [figure for figure in figures if figure not in name]
     if figures and purchase.striped > 1:
         figures[0] = f"each {figures[0]}"
     if name:

@@ -19,6 +19,14 @@ def disks_to_buy(
 ) -> DisksToBuy:
     """The tier that a decision names, as a purchase for all nodes of its profile."""
     profile = profile_of_decision(asked, tier, decision)
+    price = _price_of_decision(profile, decision)
+    return disks_of_profile(profile, price, machines_in_price=decision.with_vms)
+
+
+def disks_of_profile(
+    profile: Profile, price: MonthlyPrice | None, *, machines_in_price: bool = False
+) -> DisksToBuy:
+    """What a profile has, as a purchase for all of its nodes."""
     disk = profile.tier
     cluster = profile.cluster
     log_disks = purchase_prices.log_disks_to_buy(profile)
@@ -32,8 +40,8 @@ def disks_to_buy(
         # Disks for logs are of the same kind, so they are counted with the others.
         disks += log_disks
     return DisksToBuy(
-        tier=tier,
-        price=_price_of_decision(profile, decision),
+        tier=profile.name,
+        price=price,
         title=disk.title,
         iops=bought.iops,
         bytes_per_s=bought.bytes_per_s,
@@ -44,7 +52,7 @@ def disks_to_buy(
         log_title=log_title,
         machine=cluster.vm or "",
         machines_price=_machines_price(cluster),
-        machines_in_price=decision.with_vms,
+        machines_in_price=machines_in_price,
         product=disk.origin.product,
         size_bytes=disk.origin.size_bytes,
     )

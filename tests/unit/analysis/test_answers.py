@@ -518,6 +518,13 @@ def test_a_tier_is_told_with_what_it_declares() -> None:
     assert phrases.tier_in_words(replace(unlimited, title="")) == "premium-v2"
 
 
+def test_what_the_title_of_an_earlier_release_says_is_not_told_twice() -> None:
+    titled = replace(V2, title="Premium SSD v2, 256 GiB, 10,000 IOPS, 250 MB/s")
+    assert phrases.tier_in_words(titled) == (
+        "premium-v2 (Premium SSD v2, 256 GiB, 10,000 IOPS, 250 MB/s)"
+    )
+
+
 def test_what_to_order_is_told_by_the_provider_s_name_and_not_by_a_user_s_title() -> (
     None
 ):
