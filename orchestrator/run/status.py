@@ -140,7 +140,7 @@ class _Progress:
 
     @property
     def missing(self) -> int:
-        """Those that `resume` makes."""
+        """The runs that `resume` makes."""
         return self.planned - self.finished - self.failed
 
     @property

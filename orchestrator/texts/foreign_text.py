@@ -13,7 +13,7 @@ _BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class _Short(reprlib.Repr):
-    """As they stand in YAML and JSON, where most of what is refused was read."""
+    """Values as they stand in YAML and JSON, where most of what is refused was read."""
 
     def repr_NoneType(self, value: None, level: int) -> str:
         return "null"

@@ -89,8 +89,8 @@ def _price_in_words(asked: Asked) -> str:
     if amount is None or listed is None:
         return ""
     price = stated_price(profile, round(amount, 2), listed.currency, "disks")
-    words = price_in_words(price)
     disk = disk_in_words(disks_of_profile(profile, price))
+    # Not every profile says which product it is.
     if not disk:
-        return words
-    return f"{words}: {disk}"
+        return price_in_words(price)
+    return f"{price_in_words(price)}: {disk}"

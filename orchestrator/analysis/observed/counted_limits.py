@@ -187,14 +187,14 @@ def _share_over(
     The time is that of all disks together, without intervals of which nobody says whether one was.
     None if no interval is left.
     """
-    share = _share_of_any(demands, owners, _LIMITED, is_counted)
-    shares = [share]
+    most = _share_of_any(demands, owners, _LIMITED, is_counted)
     # Where another limit is not known, one that was exceeded for a part of the interval still was.
     for owner in owners:
         for limited in _LIMITED:
             share = _share_of_any(demands, (owner,), (limited,), is_counted)
-            shares.append(share)
-    return max((share for share in shares if share is not None), default=None)
+            if share is not None:
+                most = max(share, most or 0.0)
+    return most
 
 
 def _share_of_any(
@@ -203,7 +203,7 @@ def _share_of_any(
     limits: Sequence[Limited],
     is_counted: bool,
 ) -> float | None:
-    """As `_share_over`, of the intervals in which all of these limits together are known."""
+    """The share of the intervals in which all of these limits together are known; None: of none."""
     over_s = 0.0
     known_s = 0.0
     for demand in demands:
