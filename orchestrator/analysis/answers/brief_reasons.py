@@ -140,11 +140,10 @@ def is_of_single_runs(asked: Asked, answer: Answer) -> bool:
     """Whether tiers were compared by one value each, so that nothing has an interval."""
     if answer.kind != "comparison" or answer.purchase is not None:
         return False
-    deltas = asked.verdict.deltas
-    for delta in deltas:
-        if delta.ci_low_pct is not None:
-            return False
-    return bool(deltas)
+    # What one tier lost says nothing of the others.
+    if any(cell.n > 1 for cell in asked.verdict.cells):
+        return False
+    return bool(asked.verdict.deltas)
 
 
 def _first_in_question(answer: Answer) -> PartAnswer:

@@ -12,6 +12,7 @@ from orchestrator.analysis.answers.record import (
     ProofWord,
 )
 from orchestrator.analysis.statistics import stats
+from orchestrator.design import varied_workloads
 from orchestrator.texts import prose
 
 _OPEN: Mapping[ProofWord, str] = {
@@ -112,14 +113,37 @@ _MOST_NAMED = 3  # workloads named in a line
 
 def _proven(asked: Asked, answer: Answer) -> Iterator[str]:
     parts = answer.parts
-    runs = prose.counted(asked.campaign.plan.repetitions, "repetition")
-    how = f"at {level()} confidence, by {runs}"
     if asked.campaign.plan.weights and answer.purchase is not None:
+        how = _level_and_repetitions(asked, asked.subjects)
         yield f"proven by the weighted mean of the workloads {how}"
         return
     proven = [part.subject for part in parts if _is_proven(asked, part, len(parts))]
     if proven:
+        how = _level_and_repetitions(asked, proven)
         yield f"proven{_whose(asked, len(parts), proven)} {how}"
+
+
+def _level_and_repetitions(asked: Asked, subjects: Sequence[str]) -> str:
+    """`at 95 % confidence, by 5 repetitions`; `by 2 to 5` where a tier has lost some."""
+    counts: list[int] = []
+    for load in asked.campaign.plan.workloads:
+        if varied_workloads.decision_subject(load) in subjects:
+            counts += _repetitions(asked, load.name)
+    fewest = min(counts, default=0)
+    most = max(counts, default=0)
+    repetitions = prose.counted(most, "repetition")
+    if fewest < most:
+        repetitions = f"{fewest} to {repetitions}"
+    return f"at {level()} confidence, by {repetitions}"
+
+
+def _repetitions(asked: Asked, workload: str) -> Iterator[int]:
+    """How many of each tier left figures."""
+    metric = asked.figures.throughput_metric(workload)
+    for tier in asked.tiers:
+        cell = asked.figures.cell(tier, workload, metric)
+        if cell is not None:
+            yield cell.n
 
 
 def _is_proven(asked: Asked, part: PartAnswer, count: int) -> bool:

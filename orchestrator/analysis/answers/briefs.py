@@ -150,7 +150,7 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     if word in MOOT.values():
         return f"{tier} is enough {word}{price}"
     # Enough is proven of the tier. That it is the cheapest cannot be, without comparable prices.
-    if purchase.price is None or _is_price_open(asked):
+    if _is_price_open(asked):
         return f"{tier} is enough; whether it is the cheapest is open"
     cheaper = _cheaper_open(answer)
     if cheaper:

@@ -144,8 +144,13 @@ def _open_slo(candidate: Candidate, contest: Contest) -> ReasonParts:
     tests = contest.proof.objectives[candidate.name]
     level = contest.proof.level
     open_tests = [test for test in tests if test.p_value > level]
-    unsure = listed([str(test) for test in open_tests])
     losers = offers.passed_over(candidate, contest, "not enough")
     missed = [missed_clause(loser, contest).text for loser in losers]
-    unproven = f"whether {candidate.name} meets {unsure} is not proven"
-    return ReasonParts(claims=(*missed, unproven))
+    clauses = listed([test.clause for test in open_tests])
+    if all(test.is_lacking for test in open_tests):
+        unproven = f"{clauses} is not proven, as not every run has it"
+    else:
+        unsure = listed([str(test) for test in open_tests])
+        unproven = f"{unsure} is not proven"
+    claim = f"whether {candidate.name} meets {unproven}"
+    return ReasonParts(claims=(*missed, claim))

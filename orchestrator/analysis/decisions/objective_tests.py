@@ -30,8 +30,13 @@ class ObjectiveTest:
         """Whether a run has no such figure, so that nothing can be told of it."""
         return self.value is None
 
+    @property
+    def clause(self) -> str:
+        """`p99 < 20 ms`."""
+        return format_objective(self.objective)
+
     def __str__(self) -> str:
-        return f"{format_objective(self.objective)}: {self.measured}"
+        return f"{self.clause}: {self.measured}"
 
     @property
     def measured(self) -> str:

@@ -202,12 +202,20 @@ def limits_in_words(limits: Sequence[str]) -> str:
 
 def without_prices(candidate: Candidate, contest: Contest) -> str:
     """How it was chosen where not all prices could be compared, and why; else empty."""
-    if not contest.no_prices:
+    # Where all others are proven not to be enough, no price would name one of them.
+    if not contest.no_prices or _is_enough_alone(candidate, contest):
         return ""
     by = "declared limits"
     if offers.by_price(candidate, contest):
         by = "the prices that are known"
     return f"chosen by {by}: {contest.no_prices}"
+
+
+def _is_enough_alone(candidate: Candidate, contest: Contest) -> bool:
+    """Whether nothing is open of any other tier, nor another is enough."""
+    others = len(contest.candidates) - 1
+    refused = len(contest.standing("not enough"))
+    return not contest.absent and refused == others
 
 
 def _unlike_prices(candidate: Candidate, contest: Contest) -> str:

@@ -16,8 +16,8 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from tests.campaign_tables import GIB
-from tests.campaigns import SHAPES, build_campaign
-from tests.decision_scenarios import RATES, TIERS, asked_for, failing, on
+from tests.campaigns import SHAPES, build_campaign, with_tier
+from tests.decision_scenarios import RATES, TIERS, asked_for, failing, on, without_p99
 from tests.doubted import facts
 from tests.one_profile import alone, client_at_its_limit
 
@@ -117,6 +117,53 @@ def test_an_answer_for_cached_data_is_not_a_purchase() -> None:
 def test_runs_that_are_lost_are_said_beside_how_sure_it_is() -> None:
     brief = compared(failed=(3,))
     assert "1 of 45 runs left no figures" in brief.how_sure
+
+
+def test_repetitions_are_those_that_left_figures() -> None:
+    """Three of the five of premium failed."""
+    values = {("premium", "insert"): (300.0, 301.0, 299.0, 300.5, 299.5)}
+    brief = compared(workloads=["insert"], values=values, failed=(4, 7, 10))
+    assert brief.how_sure == (
+        "Proven at 95 % confidence, by 2 to 5 repetitions; 3 of 15 runs left no figures."
+    )
+
+
+def test_a_tier_that_was_measured_once_does_not_speak_for_the_others() -> None:
+    brief = compared(workloads=["insert"], failed=(4, 7, 10, 13))
+    assert brief.why == (
+        "One repetition of premium gives no interval: at least 2 are needed."
+    )
+    assert "--repeats" not in brief.next_step
+
+
+@pytest.mark.parametrize("without_price", ["premium", "ultra"])
+def test_no_price_is_needed_where_one_tier_alone_is_enough(without_price: str) -> None:
+    """Whatever the others cost, they are proven not to be."""
+    slow = (300.0, 301.0, 299.0, 300.5, 299.5)
+    values = {("premium", "insert"): slow, ("premium-v2", "insert"): slow}
+    campaign = with_tier(
+        build_campaign(
+            workloads=["insert"], repetitions=5, frames=False, values=values
+        ),
+        without_price,
+        price=None,
+    )
+    brief = brief_of(campaign)
+    assert brief.what.startswith("Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s)")
+    assert ("780.00 USD" in brief.what) is (without_price != "ultra")
+
+
+def test_what_no_run_has_is_not_called_a_figure() -> None:
+    p99 = "p99 < 20 ms"
+    campaign = build_campaign(
+        workloads=["insert"],
+        repetitions=5,
+        frames=False,
+        change=on("premium premium-v2 ultra", without_p99),
+    )
+    assert brief_of(asked_for(campaign, p99)).why == (
+        "Whether premium meets p99 < 20 ms is not proven, as not every run has it."
+    )
 
 
 def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
@@ -242,10 +289,7 @@ def test_amounts_of_two_currencies_are_not_subtracted() -> None:
         profiles.append(replace(profile, tier=replace(profile.tier, price=price)))
     plan = replace(campaign.plan, profiles=tuple(profiles))
     brief = brief_of(replace(campaign, plan=plan))
-    assert brief.what == (
-        "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s) is enough; whether it is the cheapest "
-        "is open"
-    )
+    assert brief.what.startswith("Buy ultra (Ultra Disk"), "no other is enough"
     assert "525" not in brief.why and "3.06" not in brief.why
 
 
