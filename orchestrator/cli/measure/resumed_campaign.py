@@ -41,8 +41,10 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     _check_measured_here(begun, folder)
     if begun.lacks_nothing:
         # Nothing is written, so that no page says that it was interrupted.
-        all_finished = status.all_finished(len(attempts(begun.plan)))
-        app.progress.note(f"{folder.name}: {all_finished}, none is left")
+        app.progress.note(
+            f"{folder.name}: {status.all_finished(len(attempts(begun.plan)))}, "
+            "none is left"
+        )
         return folder
 
     def resumed() -> Path:
