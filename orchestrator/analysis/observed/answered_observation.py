@@ -154,8 +154,8 @@ def worth_measuring(
         answer for answer in sold[place + 1 :] if answer.on.at_cap_most <= tolerance
     ]
     # Somewhere between these two is the cheapest that does: both ends are worth a measurement.
-    if cheapest.on.at_cap_most > tolerance and carrying:
-        return [cheapest, carrying[0]]
+    if cheapest.on.at_cap_most > tolerance:
+        return [cheapest, *carrying[:1]]
     if not place:
         return [cheapest]
     # It does by both figures, so what is worth knowing is whether a cheaper one does too.

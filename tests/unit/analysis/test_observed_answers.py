@@ -772,3 +772,128 @@ def test_what_was_computed_of_a_disk_is_let_go() -> None:
     observation.against(purchases(CATALOG, 256 * GIB, observation.needs, None, None))
     for disk in disks:
         assert not {"ios", "bytes", "reads_alone"} & set(vars(disk))
+
+
+# ------------------------------------------------------------------ at the tolerance itself
+
+
+def once_at(ios: float, seconds: int = 100) -> Demand:
+    """In one second so many I/Os, else so few that no disk is at a cap."""
+    count = np.full(seconds, 10.0)
+    count[40] = ios
+    return in_seconds(count)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "word"),
+    [(ONE_PCT, "would have carried"), (0.99 * ONE_PCT, "would not")],
+)
+def test_a_disk_that_is_at_its_cap_for_the_tolerated_time_carries(
+    tolerance: float, word: str
+) -> None:
+    """7,000 are beyond 5,000 with 30 % less of them too, and nothing waits for a second more."""
+    answers = observed(
+        once_at(7000.0), source=FAST, tolerance=tolerance, only=["azure/P30"]
+    )
+    on = answers["azure/P30"].on
+    assert (on.at_cap_least, on.at_cap_most) == (ONE_PCT, ONE_PCT)
+    assert answers["azure/P30"].word == word
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "word"),
+    [(ONE_PCT, "would have carried"), (0.99 * ONE_PCT, "cannot be told")],
+)
+def test_what_a_cap_hid_for_the_tolerated_time_bars_no_larger_disk(
+    tolerance: float, word: str
+) -> None:
+    source = Limits(7000, 2_000_000_000)
+    answers = observed(
+        once_at(7000.0), source=source, tolerance=tolerance, only=["azure/P80"]
+    )
+    assert answers["azure/P80"].at_least and answers["azure/P80"].word == word
+
+
+@pytest.mark.parametrize(
+    ("reported_share", "why"),
+    [
+        (ONE_PCT, "the observed disk held its load back"),
+        (0.011, "its provider says that the observed disk held its load back"),
+    ],
+)
+def test_a_provider_s_word_counts_beyond_the_tolerated_time(
+    reported_share: float, why: str
+) -> None:
+    cap = RateCap("IOPS", "ios", 7000.0, 7000.0)
+    observation = Observed(
+        (once_at(7000.0),),
+        ONE_PCT,
+        source=(cap,),
+        inferred=False,
+        held_back=0.02,
+        reported_share=reported_share,
+    )
+    offers = purchases(CATALOG, 256 * GIB, (5000.0, 2e8), None, None)
+    (larger,) = [offer for offer in offers if offer.name == "azure/P80"]
+    (answer,) = observation.against([larger]).answers
+    assert (answer.word, answer.why) == ("cannot be told", why)
+
+
+@pytest.mark.parametrize(
+    ("read_of_100", "word"), [(90, "would have carried"), (89, "cannot be told")]
+)
+def test_of_nine_tenths_of_the_time_sums_are_enough(
+    read_of_100: int, word: str
+) -> None:
+    """Minutes, of which no piece is known."""
+    minutes = summed(in_seconds(np.full(6000, 5.0)), 60)
+    is_read = np.ones(100, dtype=bool)
+    is_read[1 : 101 - read_of_100] = False
+    answers = observed(minutes.part(is_read), only=["azure/P30"])
+    assert answers["azure/P30"].word == word
+
+
+def test_a_share_of_seconds_is_refused_below_nine_tenths() -> None:
+    seconds = in_seconds(np.full(100, 5.0))
+    assert refused(seconds.part(np.arange(100) >= 0)) == ""
+    is_read = np.ones(100, dtype=bool)
+    is_read[1:11] = False
+    assert refused(seconds.part(is_read)) == ""
+    is_read[11] = False
+    assert refused(seconds.part(is_read)) == "only 89 % of the time was read"
+
+
+def test_the_least_that_is_needed_may_be_at_its_cap_for_the_tolerated_time() -> None:
+    """Nine tenths of the tolerance are for IOPS: 9 of 16 seconds may be at the cap. A cap of 1,190
+    or more would be reached in none."""
+    count = np.tile([*[1000.0] * 9, *[10.0] * 7], 10)
+    load = as_reads(in_seconds(count))
+    within, _ = Observed.of([load], 0.625, FAST).needs
+    beyond, _ = Observed.of([load], 0.624, FAST).needs
+    assert within < 1100 < 1190 < beyond
+
+
+def answer_at(least: float, most: float, answer: CandidateAnswer) -> CandidateAnswer:
+    return replace(answer, on=replace(answer.on, at_cap_least=least, at_cap_most=most))
+
+
+@pytest.mark.parametrize(
+    ("shares", "places"),
+    [
+        # The first may carry it as the figures are at least, the second does at most.
+        ([(0.02, 0.5), (0.01, 0.5), (0.0, 0.01)], [1, 2]),
+        # None does at most.
+        ([(0.02, 0.5), (0.011, 0.4), (0.0, 0.011)], [2]),
+        # Both are the same: then whether a cheaper one does is worth knowing.
+        ([(0.02, 0.5), (0.01, 0.01), (0.0, 0.01)], [0, 1]),
+        ([(0.02, 0.5), (0.011, 0.4), (0.0, 0.01)], [1, 2]),
+        ([(0.011, 0.5), (0.02, 0.5), (0.02, 0.5)], []),
+    ],
+)
+def test_both_ends_of_what_may_carry_are_worth_measuring(
+    shares: Sequence[tuple[float, float]], places: list[int]
+) -> None:
+    sold = [answer for answer in of_bursty().values() if answer.purchase.tier.price]
+    answers = [answer_at(least, most, sold[0]) for least, most in shares]
+    found = worth_measuring(answers, ONE_PCT)
+    assert [answers.index(answer) for answer in found] == places
