@@ -76,7 +76,7 @@ def _times_measured(answer: Answer) -> Iterator[str]:
     fewest = min(counts, default=0)
     if fewest == 1:
         yield "measured once; `--repeats 5` tells how much runs differ"
-    elif fewest > 1:
+    elif fewest:
         yield f"measured {prose.counted(fewest, 'time')}"
 
 

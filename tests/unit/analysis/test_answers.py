@@ -183,6 +183,47 @@ def test_an_interval_that_ends_at_minus_100_percent_bounds_no_ratio() -> None:
     assert speeds.in_words(bounded).endswith(" (1.25 to 2.50)")
 
 
+UNPROVEN = Delta(
+    "premium", "ultra", "insert", "throughput_per_s", "all", "1/s", "higher", 3, 3, 10.0,
+    0.5, 20.0, "inconclusive", "it may be chance",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low_pct", "high_pct", "lacks"),
+    [
+        (0.5, 20.0, "it may be chance"),
+        (-20.0, -0.5, "it may be chance"),
+        # Its interval does not exclude that nothing changed.
+        (0.0, 20.0, ""),
+        (-20.0, 0.0, ""),
+        (None, None, ""),
+    ],
+)
+def test_what_a_proof_lacks_is_told_of_a_change_in_one_direction(
+    low_pct: float | None, high_pct: float | None, lacks: str
+) -> None:
+    delta = replace(UNPROVEN, ci_low_pct=low_pct, ci_high_pct=high_pct)
+    assert speeds.compared([delta]).lacks == lacks
+
+
+@pytest.mark.parametrize(
+    ("contenders", "words"),
+    [
+        (["ultra"], "ultra is as fast as premium"),
+        (["ultra", "gp3"], "ultra and gp3 are as fast as premium"),
+    ],
+)
+def test_tiers_that_are_alike_are_named_together(
+    contenders: list[str], words: str
+) -> None:
+    alike = [
+        speeds.compared([replace(UNPROVEN, contender=name, verdict="same")])
+        for name in contenders
+    ]
+    assert list(speeds.in_short(alike)) == [words]
+
+
 def with_decision(**changes: object) -> tuple[Results, Verdict]:
     """One workload whose decision is changed so."""
     campaign = build_campaign(workloads=["insert"], noise_pct=0.3, frames=False)

@@ -11,7 +11,8 @@ from orchestrator.analysis.conclusions import ClusterDecision
 from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
-from orchestrator.analysis.decisions.contests import make_contest
+from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from orchestrator.report import document as documents
@@ -80,6 +81,28 @@ def test_the_workload_that_forces_a_dearer_tier_is_named_with_what_giving_it_up_
     ]
     assert "premium-v2 is not enough for tpcc" in made.reason
     assert made.reason.endswith("Without tpcc: premium-v2, 255.00 USD a month")
+
+
+def at_look(workload: str, share: float) -> Contest:
+    """Judged at a look that has this share of the chance of error."""
+    tiers = [
+        Candidate(build_profile(name), {THROUGHPUT: FAST}, "unattributed")
+        for name in TIERS
+    ]
+    return make_contest(workload, tiers, TIERS, ContestRules(5.0, share=share))
+
+
+@pytest.mark.parametrize("shares", [(1.0, 0.5), (0.5, 1.0)])
+def test_an_answer_for_all_is_as_strict_as_its_strictest_workload(
+    shares: tuple[float, float],
+) -> None:
+    contests = [at_look("insert", shares[0]), at_look("tpcc", shares[1])]
+    made = cluster_decision.decide_cluster(contests)
+    assert made is not None
+    assert made.basis.startswith("that a tier is enough for all holds at 97.5 %")
+    assert made.confidence_pct == 95.0
+    (mean,) = weighed(contests, {"insert": 1.0, "tpcc": 1.0}).contests
+    assert mean.rules.share == 0.5
 
 
 def test_of_two_workloads_that_force_it_neither_alone_is_worth_giving_up() -> None:

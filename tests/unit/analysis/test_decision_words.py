@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import decision, remarks
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contest_rules import Circumstances, ContestRules
@@ -86,6 +87,51 @@ def said_of(contest: Contest) -> list[str]:
 )
 def test_what_a_reader_must_know_besides_is_said(contest: Contest, text: str) -> None:
     assert text in said_of(contest)
+
+
+def offered(tier: str, least_pct: float, p99_pct: float | None = None) -> Offer:
+    return Offer(
+        tier, "open", None, None, "", "", None, "", "", "", (), (), least_pct, p99_pct
+    )
+
+
+@pytest.mark.parametrize(
+    ("offers", "words"),
+    [
+        (
+            [offered("premium", 100.0), offered("ultra", 12.0, 31.0)],
+            "premium is at most 100 % worse than the best and ultra 12 % (p99: 31 %)",
+        ),
+        # More than twice as long is no loss to be offered.
+        (
+            [offered("premium", 100.1), offered("ultra", 12.0)],
+            "ultra is at most 12 % worse than the best",
+        ),
+    ],
+)
+def test_the_least_margins_are_told_up_to_twice_as_long(
+    offers: Sequence[Offer], words: str
+) -> None:
+    assert remarks.least_margins(offers) == words
+
+
+def test_prices_that_may_be_off_are_held_against_the_cheapest_of_the_others() -> None:
+    """A month of three disks costs 103.68, 255 and 780 USD; all tiers are enough."""
+    names = ("premium", "premium-v2", "ultra")
+    tiers = [Candidate(build_profile(name), {THROUGHPUT: RATES}, "") for name in names]
+    contest = make_contest("insert", tiers, names, ContestRules(5.0, (THROUGHPUT,)))
+    contest = replace(contest, unlike_prices="prices are of unlike days")
+    cost = contest.candidates[0].monthly_cost
+    assert (
+        "prices are of unlike days: this holds unless premium-v2 costs less than the "
+        f"{cost:.2f} USD a month of premium"
+    ) in said_of(contest)
+
+
+def test_at_one_rate_nothing_ranks_if_one_tier_is_left() -> None:
+    contest = under(overload=Overload(asked=True))
+    alone = replace(contest, candidates=contest.candidates[:1])
+    assert said_of(alone) == []
 
 
 def test_nothing_is_said_where_there_is_nothing() -> None:

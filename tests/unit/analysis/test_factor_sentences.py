@@ -49,6 +49,15 @@ def of_tier(tier: TierValues) -> list[str]:
             {"exponent": 0.02, "low": 0.01, "high": 0.06},
             "grows as data size^0.02 (0.01 to 0.06)",
         ),
+        # What ends at no change proves none.
+        (
+            {"exponent": 0.1, "low": 0.0, "high": 0.2},
+            "is not proven to change: as data size^0.10 (0.00 to 0.20)",
+        ),
+        (
+            {"exponent": -0.1, "low": -0.2, "high": 0.0},
+            "is not proven to change: as data size^-0.10 (-0.20 to 0.00)",
+        ),
         # A whole number has a name, if the interval is narrower than 0.2.
         (
             {"exponent": 1.0, "low": 0.95, "high": 1.1},
@@ -57,6 +66,10 @@ def of_tier(tier: TierValues) -> list[str]:
         (
             {"exponent": -1.0, "low": -1.1, "high": -0.95},
             "falls as data size^-1.00 (-1.10 to -0.95): inverse",
+        ),
+        (
+            {"exponent": -0.95, "low": -1.0, "high": -0.9},
+            "falls as data size^-0.95 (-1.00 to -0.90): inverse",
         ),
         (
             {"exponent": 1.0, "low": 0.9, "high": 1.15},

@@ -119,6 +119,16 @@ def test_where_fewer_nodes_were_measured_a_unit_costs_what_these_do() -> None:
     assert offer.cost_per_unit == pytest.approx(1000 * 20 / 1000.2)
 
 
+@pytest.mark.parametrize(
+    ("monthly", "stake"), [(20.0, "at stake 30.00 USD a month"), (10.0, "")]
+)
+def test_at_stake_is_what_the_other_tier_costs_more(monthly: float, stake: str) -> None:
+    """On three nodes; of two tiers at one price nothing is."""
+    found = decide(tier("premium", NOISY, 10.0), tier("ultra", ALIKE, monthly))
+    assert found.tier is None
+    assert stake in found.reason and ("at stake" in found.reason) is bool(stake)
+
+
 def test_an_answer_says_what_its_figures_rest_on() -> None:
     found = decide(
         tier("premium", ALIKE, 10.0, (1, 2, 3, 4, 5)),

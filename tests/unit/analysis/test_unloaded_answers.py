@@ -162,6 +162,30 @@ def test_where_the_observed_disk_was_at_its_cap_the_brief_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("held_back", "reported_share", "begins"),
+    [
+        (0.01, 0.0, "1 disk would have been at a cap"),
+        (0.011, 0.0, "For up to 1.1 % of the time readings stay close to IOPS 500"),
+        (0.01, 0.01, "1 disk would have been at a cap"),
+        (0.01, 0.011, "Its provider reports that the observed disk was at its limit"),
+    ],
+)
+def test_for_the_tolerated_time_the_observed_disk_may_be_at_its_limit(
+    held_back: float, reported_share: float, begins: str
+) -> None:
+    unsure = candidate("azure/P30", "cannot be told", 0.001, 0.3, at_least=True)
+    seen = replace(
+        observed(SMALL, unsure),
+        source=(RateCap("IOPS", "ios", 500, 500),),
+        held_back=held_back,
+        reported_share=reported_share,
+    )
+    answer = observation_answer(seen, "", [])
+    assert answer.brief.why.startswith(begins)
+    assert ("--source" in answer.brief.next_step) is (held_back > 0.01)
+
+
 def test_a_size_of_thousands_is_read_as_rates_are() -> None:
     words = specified("aws/gp2:size=4000GiB,throughput=1200MB/s")
     assert words == "aws/gp2 (4,000 GiB, 1,200 MB/s)"

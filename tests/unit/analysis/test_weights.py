@@ -220,11 +220,27 @@ def test_what_held_the_dearer_tier_back_in_one_workload_counts_in_the_mean(
 
 def test_workloads_without_a_common_repetition_say_so() -> None:
     """Both tiers have two repetitions of each workload, of unlike numbers."""
+    made = _of_repetitions((1, 3), (2, 4))
+    assert made.tier is None
+    assert (
+        "The mean takes repetitions that finished under each of its workloads: "
+        "premium-v2 has none, ultra has none"
+    ) in made.reason
+
+
+def test_two_common_repetitions_are_enough_for_a_mean() -> None:
+    assert "The mean takes" not in _of_repetitions((1, 2), (1, 2)).reason
+    assert "premium-v2 has one" in _of_repetitions((1, 2), (2, 3)).reason
+    # Of a workload with a single repetition that is the reason, and no lack of common ones.
+    assert "The mean takes" not in _of_repetitions((1,), (2, 3)).reason
+
+
+def _of_repetitions(*numbers_of_loads: tuple[int, ...]) -> ClusterDecision:
     contests = []
-    for load, numbers in (("insert", (1, 3)), ("tpcc", (2, 4))):
+    for load, numbers in zip(("insert", "tpcc"), numbers_of_loads, strict=True):
         tiers = []
         for tier in TIERS[1:]:
-            values = {THROUGHPUT: (1000.0, 1005.0)}
+            values = {THROUGHPUT: (1000.0, 1005.0)[: len(numbers)]}
             named = Candidate(build_profile(tier), values, "", repetitions=numbers)
             tiers.append(named)
         contests.append(
@@ -232,11 +248,7 @@ def test_workloads_without_a_common_repetition_say_so() -> None:
         )
     made = cluster_decision.decide_cluster(contests, {"insert": 1.0, "tpcc": 1.0})
     assert made is not None
-    assert made.tier is None
-    assert (
-        "The mean takes repetitions that finished under each of its workloads: "
-        "premium-v2 has none, ultra has none"
-    ) in made.reason
+    return made
 
 
 @pytest.mark.parametrize(
