@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import declaration, probe
+from orchestrator.databases.existing import (
+    against_profile,
+    declaration,
+    disks,
+    probe,
+)
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.addresses import Server as Place
 from orchestrator.model import ClusterSpec, Tls
@@ -280,6 +285,26 @@ def test_a_limit_of_sessions_is_certain_if_no_node_is_behind_another_address(
     given = spec(3, 1, hosts=names, maintenance_database="postgres")
     limit = database(server).session_limit(given, existing_world())
     assert limit is not None and limit.is_certain is is_certain
+
+
+# Two hosts that differ in all that is asked of each.
+FIRST = probe.Host(
+    "b", sessions=300, waits_counted=True, disks=disks.HostDisks(("sdb",))
+)
+SECOND = probe.Host("b", sessions=200, disks=disks.HostDisks(on_root=True))
+
+
+@pytest.mark.parametrize("hosts", [(FIRST, SECOND), (SECOND, FIRST)])
+def test_the_host_that_gives_least_decides(hosts: tuple[probe.Host, ...]) -> None:
+    given = spec(nodes=2, node_exporters="http://a:9100 http://b:9100")
+    declared, _ = declaration.read(given)
+    observed = probe.Observation("postgresql", "16.4", "16.4", hosts)
+    limit = against_profile.session_limit(given, declared, observed)
+    assert limit is not None and limit.sessions == 200
+    notes = " ".join(against_profile.notes(given, declared, observed))
+    assert "how long sessions wait for the disk is not seen" in notes
+    assert "the disks of the nodes are not seen" in notes
+    assert "assumed to be on the machines' root" in notes
 
 
 @pytest.mark.parametrize("hosts", ["bench:secret@10.0.0.11", "", "10.0.0.11:port"])

@@ -67,6 +67,39 @@ def test_a_disk_of_64_gib_takes_many_connections(
     assert settings.applied(spec(size=size))["max_connections"] == connections
 
 
+@pytest.mark.parametrize(
+    ("size", "changed"),
+    [
+        (replace(SMOKE, memory_bytes=64 * MIB), {"maintenance_work_mem": "4096kB"}),
+        (
+            replace(SMOKE, memory_bytes=128 * GIB),
+            {"maintenance_work_mem": "2097152kB"},
+        ),
+        (replace(SMOKE, disk_bytes=256 * MIB), {"max_wal_size": "128MB"}),
+        (replace(SMOKE, disk_bytes=2**40), {"max_wal_size": "65536MB"}),
+        (
+            replace(SMOKE, cpus=0.5),
+            {"max_parallel_workers": "1", "max_parallel_workers_per_gather": "0"},
+        ),
+        (
+            replace(SMOKE, cpus=16.0),
+            {"max_parallel_workers": "16", "max_parallel_workers_per_gather": "4"},
+        ),
+    ],
+)
+def test_what_follows_from_a_node_s_size_has_a_least_and_a_most(
+    size: NodeSize, changed: dict[str, str]
+) -> None:
+    applied = settings.applied(spec(size=size))
+    assert {name: applied[name] for name in changed} == changed
+
+
+@pytest.mark.parametrize(("nodes", "senders"), [(3, "10"), (5, "10"), (6, "12")])
+def test_each_standby_may_have_two_senders(nodes: int, senders: str) -> None:
+    given = replace(spec(3), nodes=nodes)
+    assert settings.applied(given)["max_wal_senders"] == senders
+
+
 def test_what_a_standby_compares_with_its_primary_does_not_follow_from_memory_or_cpus() -> (
     None
 ):

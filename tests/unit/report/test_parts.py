@@ -177,6 +177,23 @@ def test_spread_is_half_the_interval_relative_to_the_mean() -> None:
     assert wording.spread(replace(cell, n=1, ci_low=None, ci_high=None)) == ""
 
 
+@pytest.mark.parametrize(
+    ("ci_low", "ci_high", "ends"),
+    [
+        (-5.0, 25.0, (0.0, 25.0)),  # no rate is below zero
+        (5.0, 15.0, (5.0, 15.0)),
+        (None, None, (10.0, 10.0)),
+    ],
+)
+def test_ends_of_an_interval_as_charts_draw_it(
+    ci_low: float | None, ci_high: float | None, ends: tuple[float, float]
+) -> None:
+    cell = report_verdicts.summary(
+        "ultra", "insert", "throughput_per_s", "all", 10.0, 2
+    )
+    assert wording.ends(replace(cell, ci_low=ci_low, ci_high=ci_high)) == ends
+
+
 def test_interval_and_sides() -> None:
     delta = report_verdicts.verdict().deltas[6]
     assert wording.interval(delta) == "−2.1 to +4.9 %"

@@ -207,6 +207,10 @@ WIDE = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
             ],
         ),
         (
+            Gate("premium", 1.0, (replace(WIDE, tolerance_pct=5.0), WIDE)),
+            ["premium: passed, but with a tolerance so wide that it proves little"],
+        ),
+        (
             Gate("premium", 1.0, (replace(WIDE, tolerance_pct=30.1),)),
             ["premium: passed, but with a tolerance so wide that it proves little"],
         ),
@@ -215,7 +219,14 @@ WIDE = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
             ["| **premium: passed** |"],
         ),
     ],
-    ids=["none", "failed", "tolerance lifted", "wide", "widest that proves"],
+    ids=[
+        "none",
+        "failed",
+        "tolerance lifted",
+        "one is wide",
+        "wide",
+        "widest that proves",
+    ],
 )
 def test_a_gate_that_proves_nothing_is_called_so(
     gate: Gate | None, texts: list[str], tmp_path: Path
