@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from orchestrator.powers import Moment
 from orchestrator.system.clock import MadeUpClock, SystemClock
 
 
@@ -13,20 +14,33 @@ class HastyClock(SystemClock):
     they are outside of tests, and tests need not wait for them."""
 
     def __init__(self, pace: float = 1.0) -> None:
-        self._pace, self._since_s, self._passed_s = pace, super().monotonic(), 0.0
+        self._pace = pace
+        self._real = super().monotonic()
+        self._hastened = self._real
 
     def hasten(self, pace: float) -> None:
-        self._passed_s, self._since_s = self.monotonic(), super().monotonic()
+        self._hastened = self.monotonic()
+        self._real = super().monotonic()
         self._pace = pace
 
-    def monotonic(self) -> float:
-        return self._passed_s + (super().monotonic() - self._since_s) * self._pace
+    def monotonic(self) -> Moment:
+        return self._hastened + (super().monotonic() - self._real) * self._pace
 
     def sleep(self, seconds: float) -> None:
         super().sleep(seconds / self._pace)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         return super().wait(event, seconds / self._pace)
+
+
+class SetClock(MadeUpClock):
+    """A clock that somebody sets: its time of day is ahead by `ahead_s`, and no more time has
+    passed."""
+
+    ahead_s = 0.0
+
+    def now(self) -> float:
+        return self.time_s + self.ahead_s
 
 
 class SampledClock(MadeUpClock):

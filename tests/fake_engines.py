@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import RunError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import architectures
 from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import RUNNING, CertificateFile, ContainerEntry, ContainerSpec
+from orchestrator.powers import (
+    RUNNING,
+    CertificateFile,
+    ContainerEntry,
+    ContainerSpec,
+    GuardBeats,
+)
 
 ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
 

@@ -24,6 +24,7 @@ from orchestrator.platforms.dry import NobodyElse
 from orchestrator.powers import (
     GONE,
     RUNNING,
+    Clock,
     Completed,
     Container,
     ContainerEntry,
@@ -452,7 +453,7 @@ def this_machine_has(
 def fake_world(
     log: Log | None = None,
     cache: Path = ROOT,
-    clock: FakeClock | None = None,
+    clock: Clock | None = None,
     platform: Platform | None = None,
     shell: Any = None,
 ) -> World:

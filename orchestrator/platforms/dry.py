@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from orchestrator.errors import NotAsked
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import shared_network
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbilities
+from orchestrator.powers import (
+    ContainerSpec,
+    GuardBeats,
+    Machine,
+    Network,
+    PlatformAbilities,
+)
 
 
 class DryContainer:

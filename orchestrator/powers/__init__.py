@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator import guards
+from orchestrator.powers.clocks import Clock as Clock
+from orchestrator.powers.clocks import Moment as Moment
 from orchestrator.powers.commands import Completed as Completed
 from orchestrator.powers.commands import Shell as Shell
 from orchestrator.powers.containers import GONE as GONE
@@ -31,6 +32,8 @@ from orchestrator.powers.containers import How as How
 from orchestrator.powers.containers import Images as Images
 from orchestrator.powers.containers import Mount as Mount
 from orchestrator.powers.containers import Network as Network
+from orchestrator.powers.guards import Guard as Guard
+from orchestrator.powers.guards import GuardBeats as GuardBeats
 from orchestrator.powers.machines import ClockOffset as ClockOffset
 from orchestrator.powers.machines import Machine as Machine
 from orchestrator.powers.machines import MachineFacts as MachineFacts
@@ -40,19 +43,6 @@ from orchestrator.powers.rented_volumes import RentedVolume as RentedVolume
 from orchestrator.powers.rented_volumes import SnapshotClass as SnapshotClass
 from orchestrator.powers.rented_volumes import StorageClass as StorageClass
 from orchestrator.powers.rented_volumes import VolumeSource as VolumeSource
-
-
-class Clock(Protocol):
-    def now(self) -> float:
-        """Returns Unix seconds: for records, never for durations."""
-
-    def monotonic(self) -> float:
-        """Returns seconds since some fixed start: for durations and deadlines."""
-
-    def sleep(self, seconds: float) -> None: ...
-
-    def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Sleeps until the event is set, for at most so long; returns whether it is set."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +113,7 @@ class Platform(Protocol):
     @property
     def images(self) -> Images: ...
     @property
-    def guard(self) -> guards.Guard: ...
+    def guard(self) -> Guard: ...
     @property
     def abilities(self) -> PlatformAbilities:
         """What it can do beside this."""

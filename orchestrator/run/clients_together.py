@@ -151,6 +151,7 @@ class Together:
 
     def _begin(self) -> float:
         try:
+            # A barrier and no wait of the clock: all clients begin, or none does.
             self._ready.wait()
         except threading.BrokenBarrierError:
             raise LoadError(

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 
 from orchestrator.model import Plan, Sample
-from orchestrator.powers import Clock, Progress
+from orchestrator.powers import Clock, Moment, Progress
 from orchestrator.run import campaign_time, status_lines
 from orchestrator.run.live_disks import LAST_S, RecentDisks
 from orchestrator.run.live_events import (
@@ -59,7 +59,7 @@ class LiveFeed:
         self._seen: dict[str, dict[str, RecentRates]] = {}
         self._disks: RecentDisks | None = None
         self._disk: DiskAtCap | None = None
-        self._disks_due_s = 0.0
+        self._disks_due: Moment | None = None
         self._standing: tuple[str, ...] = ()
 
     def hear(self, event: LiveEvent) -> None:
@@ -115,7 +115,7 @@ class LiveFeed:
         self._rates.clear()
         self._disks = RecentDisks(event.profile.tier)
         self._disk = None
-        self._disks_due_s = 0.0
+        self._disks_due = None
         self._begin_phase("")
 
     def _keep_rates(self) -> None:
@@ -156,13 +156,15 @@ class LiveFeed:
 
     def _look_at_disks(self) -> None:
         """Now and then, and less often the longer it takes."""
-        began_s = self._clock.monotonic()
-        if self._disks is None or began_s < self._disks_due_s:
+        if self._disks is None:
+            return
+        began = self._clock.monotonic()
+        if self._disks_due is not None and began < self._disks_due:
             return
         self._disk = self._disks.worst()
-        ended_s = self._clock.monotonic()
-        pause_s = max(_DISKS_EVERY_S, (ended_s - began_s) / _DISKS_SHARE)
-        self._disks_due_s = ended_s + pause_s
+        ended = self._clock.monotonic()
+        pause_s = max(_DISKS_EVERY_S, (ended - began) / _DISKS_SHARE)
+        self._disks_due = ended + pause_s
 
     def _live_run(self) -> LiveRun | None:
         if self._run is None:

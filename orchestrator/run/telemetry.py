@@ -105,7 +105,7 @@ def sampling(
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
     thread.start()
     # A run of a few seconds must not begin before its first samples.
-    begun.wait(every_s)
+    clock.wait(begun, every_s)
     try:
         yield readings
     finally:

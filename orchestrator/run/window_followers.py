@@ -34,7 +34,7 @@ class Follower:
         left_s = time_s - self.clock.now()
         while left_s > 0:
             # Waits last a second at most, because a clock that is set changes how long is left.
-            if self.stop.wait(min(left_s, 1.0)):
+            if self.clock.wait(self.stop, min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
             left_s = time_s - self.clock.now()
         return True

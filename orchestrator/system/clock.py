@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from orchestrator.powers import Clock
+from orchestrator.powers import Clock, Moment
 
 _STAMP = "%Y%m%dT%H%M%SZ"
 _STAMP_LENGTH = 16
@@ -17,7 +17,9 @@ class SystemClock:
     """The machine's clock. Wall time for records, monotonic time for durations."""
 
     now = staticmethod(time.time)
-    monotonic = staticmethod(time.monotonic)
+
+    def monotonic(self) -> Moment:
+        return Moment(time.monotonic())
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -30,12 +32,14 @@ class MadeUpClock:
     """A clock that advances only by `sleep`: for rehearsals and tests."""
 
     def __init__(self, start_s: float) -> None:
+        self._start_s = start_s
         self.time_s = start_s
 
     def now(self) -> float:
         return self.time_s
 
-    monotonic = now
+    def monotonic(self) -> Moment:
+        return Moment(self.time_s - self._start_s)
 
     def sleep(self, seconds: float) -> None:
         self.time_s += seconds

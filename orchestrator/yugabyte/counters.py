@@ -11,7 +11,7 @@ from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 from orchestrator.keys import shipped_yaml
 from orchestrator.model import Node
-from orchestrator.powers import World
+from orchestrator.powers import Moment, World
 from orchestrator.system import at_once, clock, http_client
 from orchestrator.yugabyte import pages
 
@@ -211,27 +211,27 @@ class _Quiet:
         self._nodes = nodes
         self._world = world
         self._work: list[list[float | None]] | None = None
-        self._since_s = world.clock.monotonic()
-        self._read_s = self._since_s
+        self._since = world.clock.monotonic()
+        self._read = self._since
 
     def is_reached(self) -> bool:
-        now_s = self._world.clock.monotonic()
+        now = self._world.clock.monotonic()
         try:
             by_node = read(self._nodes)
         except OSError as error:
-            return self._gives_up(now_s, error)
+            return self._gives_up(now, error)
         work = [[node.get(name) for name in _WORK] for node in by_node.values()]
-        self._read_s = now_s
+        self._read = now
         if work != self._work:
             self._work = work
-            self._since_s = now_s
-        return now_s - self._since_s >= QUIET_S
+            self._since = now
+        return now - self._since >= QUIET_S
 
-    def _gives_up(self, now_s: float, error: OSError) -> bool:
+    def _gives_up(self, now: Moment, error: OSError) -> bool:
         """Whether counters have been unreadable for so long that they will stay so."""
         self._work = None
-        self._since_s = now_s
-        if now_s - self._read_s < _UNREADABLE_S:
+        self._since = now
+        if now - self._read < _UNREADABLE_S:
             return False
         self._world.progress.warn(
             f"whether files are still merged is not known: {error}"

@@ -40,6 +40,7 @@ from orchestrator.parts import ClientLoad, LoadGenerator
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
+from orchestrator.system.clock import SystemClock
 from tests import CACHE, ROOT
 from tests.bench.bench_tpcc import workload as tpcc
 from tests.bench.fresh_servers import SERVER, cpu_seconds, on_fresh_server
@@ -63,7 +64,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=3)
     repeats = arguments.parse_args().repeats
-    progress = ConsoleProgress(LastingConsole(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     columns = ("transactions/s here", "client CPU, ms each", "per client core, 1/s")
     table = Table(
         "workload", *columns, "the same, held", title="medians (least to most)"

@@ -30,6 +30,7 @@ from orchestrator.parts import NodesData
 from orchestrator.planning import recorded_disk
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
+from orchestrator.system.clock import SystemClock
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier
 from orchestrator.tiers.common.emulated import host_load, running_disks
 from orchestrator.tiers.common.gate import fio_jobs
@@ -197,7 +198,7 @@ def main() -> int:
         "--seconds", type=float, default=20.0, help="of single requests"
     )
     asked = parser.parse_args()
-    progress = ConsoleProgress(LastingConsole(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     cache = ROOT / ".cache" / "bench"
     app = App(cache=cache, progress=progress)
     world = app.world()

@@ -33,6 +33,7 @@ from orchestrator.model import Cluster, Workload
 from orchestrator.parts import ClientLoad, NodesData
 from orchestrator.powers import World
 from orchestrator.system import sql
+from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests.bench.bench_sysbench import NETWORK, STATEMENTS, pairs
 from tests.bench.fresh_servers import NO_TIER, SERVER, cpu_seconds
@@ -49,7 +50,7 @@ def main() -> int:
     arguments.add_argument("--pairs", type=int, default=35)
     arguments.add_argument("--seconds", type=float, default=6.0, help="of a window")
     given = arguments.parse_args()
-    app = App(progress=ConsoleProgress(LastingConsole(stderr=True)))
+    app = App(progress=ConsoleProgress(LastingConsole(stderr=True), SystemClock()))
     world = app.world()
     with app.alone(world.platform):
         rates, costs = measured(2 * given.pairs, given.seconds, world)

@@ -36,6 +36,7 @@ from orchestrator.parts import ClientLoad, NodesData
 from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import sql
+from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.bench.bench_tpcc import beside
@@ -82,7 +83,8 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=5)
     repeats = arguments.parse_args().repeats
-    console, progress = Console(), ConsoleProgress(LastingConsole(stderr=True))
+    console = Console()
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     app = App(progress=progress)
     world = app.world()
     with app.alone(world.platform):

@@ -30,6 +30,7 @@ from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
+from orchestrator.system.clock import SystemClock
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
@@ -348,7 +349,7 @@ def main() -> int:
     only = tuple(asked.only.split())
     if unknown := set(only) - set(ALL):
         parser.error(f"--only: {', '.join(unknown)}; there is {', '.join(ALL)}")
-    progress = ConsoleProgress(LastingConsole(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     started = time.monotonic()
     cache = ROOT / ".cache" / "bench"
     app = App(cache=cache, progress=progress)

@@ -46,6 +46,7 @@ from orchestrator.model import Cluster, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
 from orchestrator.powers import World
+from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.bench import restores
 from tests.bench.fresh_servers import SERVER, cpu_seconds, on_fresh_server
@@ -74,7 +75,7 @@ def main() -> int:
     arguments.add_argument("--loads", nargs="*", choices=restores.KINDS, metavar="KIND")
     asked = arguments.parse_args()
     console = Console(width=140)  # whole rows, also in a file
-    progress = ConsoleProgress(LastingConsole(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     app = App(progress=progress)
     world = app.world()
     with app.alone(world.platform):

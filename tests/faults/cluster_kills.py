@@ -34,9 +34,9 @@ import kubernetes
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import provision
-from orchestrator.guards import BEAT_S
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
+from orchestrator.powers.guards import BEAT_S
 from tests import CACHE, ROOT
 from tests.cluster import leftovers, provisioner
 from tests.cluster.cluster import Cluster, up

@@ -72,7 +72,7 @@ def postgresql(engine: DockerPlatform) -> Iterator[Server]:
 
 
 def make_world(engine: DockerPlatform) -> World:
-    progress = ConsoleProgress(LastingConsole(stderr=True))
+    progress = ConsoleProgress(LastingConsole(stderr=True), SystemClock())
     return World(SystemClock(), SystemShell(), engine, progress, CACHE, ROOT)
 
 

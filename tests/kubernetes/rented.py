@@ -40,7 +40,7 @@ def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
         every_s=1,
     )
     platform: Any = campaign
-    made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
+    made = fake_world(None, tmp_path, SystemClock(), platform)
     yield replace(made, root=ROOT, scope="tierbench-1")
     platform.sweep()
     left = [

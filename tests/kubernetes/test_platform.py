@@ -22,7 +22,7 @@ import pytest
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
-from orchestrator.powers import ContainerSpec, Mount, VolumeSource
+from orchestrator.powers import ContainerSpec, Moment, Mount, VolumeSource
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.cluster import provisioner
@@ -111,7 +111,7 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
     """Long before its pods are evicted; and nothing waits for what it cannot say any more."""
     clock = SystemClock()
 
-    def run() -> float:
+    def run() -> Moment:
         """Returns when the loss was seen."""
         with (
             platform.running(sleeper("watched", debian, placement="node-1")),

@@ -60,7 +60,7 @@ OWNERS = {
     "psycopg": {"system/sql", "keys/addresses"},
     "urllib": {"system/http_client"},
     "urllib.parse": {"system/http_client"},
-    "time": {"system/clock", "system/shell", "cli/common/progress"},
+    "time": {"system/clock", "system/shell"},
     "yaml": {"keys/yaml_text"},
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {"cli", "extensions/predict/commands"},
@@ -377,6 +377,39 @@ def test_outside_things_have_one_owner() -> None:
                     f"{place(file)}:{line} imports {name}: only {owners} may"
                 )
     assert strangers == [], "ask its owner for what you need"
+
+
+def event_names(file: Path) -> set[str]:
+    """Names that a module gives to events of threads, and to parameters that are one."""
+    names: set[str] = set()
+    for node in nodes(file):
+        match node:
+            case ast.arg(arg=name, annotation=ast.expr() as event):
+                pass
+            case (
+                ast.Assign(targets=[target], value=event)
+                | ast.AnnAssign(target=target, annotation=event)
+            ):
+                name = named_in(target)
+            case _:
+                continue
+        if "threading.Event" in ast.unparse(event):
+            names.add(name)
+    return names
+
+
+def test_events_are_waited_for_by_a_clock() -> None:
+    waits: list[str] = []
+    for file in MODULES:
+        if place(file) == "system/clock":
+            continue
+        events = event_names(file)
+        for node in nodes(file):
+            if isinstance(node, ast.Attribute) and node.attr == "wait":
+                name = named_in(node.value)
+                if name in events:
+                    waits.append(f"{place(file)}:{node.lineno} {name}.wait")
+    assert waits == [], "write `clock.wait(event, seconds)`"
 
 
 def beginning(node: ast.AST) -> str:

@@ -109,7 +109,7 @@ def _error_console() -> LastingConsole:
 
 
 def _progress() -> EndingProgress:
-    return ConsoleProgress(_error_console())
+    return ConsoleProgress(_error_console(), SystemClock())
 
 
 def _user_files() -> Path | None:

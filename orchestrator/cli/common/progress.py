@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,7 +21,7 @@ from rich.status import Status
 
 from orchestrator.cli.common import forms
 from orchestrator.cli.common.console import LastingConsole, plain
-from orchestrator.powers import Progress
+from orchestrator.powers import Clock, Moment, Progress
 from orchestrator.units import format_seconds
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ class EndingProgress(Progress, Protocol):
 class ConsoleProgress:
     """Implements `Progress` on standard error, so that standard output stays for results."""
 
-    def __init__(self, console: LastingConsole) -> None:
+    def __init__(self, console: LastingConsole, clock: Clock) -> None:
         self._console = console
+        self._clock = clock
         self._quiet = False
         self._verbose = False
         self._status: Status | None = None
@@ -57,9 +58,9 @@ class ConsoleProgress:
         # signal may come while the lock is held, and warns.
         self._lock = threading.RLock()
         self._run = ""
-        self._due_s: float | None = None
-        # When each step was told last, off a terminal; keys are steps without their numbers.
-        self._told_s: dict[str, float] = {}
+        self._due: Moment | None = None
+        # When each step is told again, off a terminal; keys are steps without their numbers.
+        self._again: dict[str, Moment] = {}
 
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:
         self._quiet = quiet
@@ -67,10 +68,10 @@ class ConsoleProgress:
         self._console.speak(color, forms.TABLE)
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
-        self._due_s = time.monotonic() + left_s
+        self._due = self._clock.monotonic() + left_s
         self._run = f"[{number}/{total}] {title}"
         # The same step of the next run is news.
-        self._told_s = {}
+        self._again = {}
         self.note(f"{self._run} · about {format_seconds(left_s)} left")
 
     def step(self, text: str, expected_s: float | None = None) -> None:
@@ -114,10 +115,11 @@ class ConsoleProgress:
         if self._verbose:
             return True
         kind = _NUMBERS.sub("#", step)
-        now_s = time.monotonic()
-        if now_s - self._told_s.get(kind, -_AGAIN_S) < _AGAIN_S:
+        now = self._clock.monotonic()
+        again = self._again.get(kind)
+        if again is not None and now < again:
             return False
-        self._told_s[kind] = now_s
+        self._again[kind] = now + _AGAIN_S
         return True
 
     def _move(self, step: str) -> None:
@@ -128,8 +130,8 @@ class ConsoleProgress:
 
     def _move_line(self, step: str) -> None:
         left = ""
-        if self._due_s is not None:
-            left_s = max(1.0, self._due_s - time.monotonic())
+        if self._due is not None:
+            left_s = max(1.0, self._due - self._clock.monotonic())
             left = f" · {format_seconds(left_s)} left"
         shown = f"{escape(self._run)} {escape(plain(step))}[dim]{left}[/dim]"
         if self._status is None:
@@ -158,8 +160,8 @@ class ConsoleProgress:
         shown = markup
         is_log = not self._console.is_terminal
         if is_log:
-            time_of_day = time.strftime("%Y-%m-%d %H:%M:%S")
-            shown = f"{time_of_day} {markup}"
+            time_of_day = datetime.fromtimestamp(self._clock.now())
+            shown = f"{time_of_day:%Y-%m-%d %H:%M:%S} {markup}"
         _in_vain(partial(self._console.print, shown, soft_wrap=is_log))
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from orchestrator.cli.common.progress import EndingProgress
-from orchestrator.powers import World
+from orchestrator.powers import Clock, World
 from orchestrator.run import live_state
 from orchestrator.run.live_events import Hear
 from orchestrator.run.live_feed import HeardProgress, LiveFeed
@@ -27,7 +27,7 @@ def watched(
     """Yields the world in which a campaign is carried out, and what hears it. Meanwhile `progress`
     shows its panel."""
     feed = LiveFeed(world.clock)
-    view = _View(feed, progress, every_s)
+    view = _View(feed, progress, world.clock, every_s)
     thread = threading.Thread(target=view.show_until_stopped, name="live", daemon=True)
     thread.start()
     try:
@@ -56,6 +56,7 @@ class _View:
 
     feed: LiveFeed
     progress: EndingProgress
+    clock: Clock
     every_s: float
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -68,7 +69,7 @@ class _View:
     def _show_until_stopped(self) -> None:
         drawn = 0
         # The wait ends with the campaign, so its end is not up to a second late.
-        while not self.stop.wait(self.every_s):
+        while not self.clock.wait(self.stop, self.every_s):
             state = self.feed.state()
             if self.feed.fault is not None:
                 # Kept by the feed, because it arose on a thread of the campaign, which must go on.

@@ -12,11 +12,11 @@ from orchestrator.cli.observe.observe_options import Read
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.databases.existing import declaration
 from orchestrator.errors import UsageError, require_none
-from orchestrator.guards import GuardBeats
 from orchestrator.model import Node, Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.local_machine import LocalMachine
+from orchestrator.powers import GuardBeats
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.observe import managed_prometheus, observe_nodes
 from orchestrator.cli.observe.observe_options import Read, pieces_in
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.guards import GuardBeats
 from orchestrator.histories import files as histories
 from orchestrator.histories import prometheus
+from orchestrator.powers import GuardBeats
 from orchestrator.run import observing
 from orchestrator.run.readings import Miss
 from orchestrator.system import http_client, observation_files

@@ -91,7 +91,7 @@ class Lease(owned_database.Place):
                 ),
             )
         try:
-            with self.world.platform.guard.beats.during(self._beat):
+            with self.world.platform.guard.beats.during(self._beat, self.world.clock):
                 yield
         finally:
             self._give_back()

@@ -15,7 +15,14 @@ from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
-from orchestrator.powers import Completed, Container, ContainerSpec, Network, World
+from orchestrator.powers import (
+    Completed,
+    Container,
+    ContainerSpec,
+    Moment,
+    Network,
+    World,
+)
 from orchestrator.system import at_once, redaction, shell
 from orchestrator.yugabyte import pages
 
@@ -274,22 +281,22 @@ class Unread:
 
     def patiently(self, what: str, missing: Callable[[], str]) -> Callable[[], str]:
         """`missing`, but a page that stays unreadable is noted, and then nothing is missing."""
-        since_s: float | None = None
+        since: Moment | None = None
 
         def missing_or_noted() -> str:
-            nonlocal since_s
+            nonlocal since
             try:
                 text = missing()
             except OSError as error:
-                now_s = self._world.clock.monotonic()
-                if since_s is None:
-                    since_s = now_s
-                if now_s - since_s < PATIENCE_S:
+                now = self._world.clock.monotonic()
+                if since is None:
+                    since = now
+                if now - since < PATIENCE_S:
                     return str(error)
                 self.note(what, str(error))
                 return ""
             # A page that is read again starts a new minute of patience.
-            since_s = None
+            since = None
             return text
 
         return missing_or_noted

@@ -119,7 +119,7 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
             while not stop.is_set():
                 conversation.send(str(next(numbers)))
                 trouble.clear()
-                stop.wait(every_s)
+                world.clock.wait(stop, every_s)
 
     def beat() -> None:
         while not stop.is_set():
@@ -128,7 +128,7 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
             except Exception as error:
                 # An engine that restarts cuts the connection. The next number goes over a new one.
                 trouble[:] = [f"{type(error).__name__}: {error}"]
-            stop.wait(every_s)
+            world.clock.wait(stop, every_s)
 
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
     thread.start()

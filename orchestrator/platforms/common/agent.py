@@ -22,6 +22,7 @@ from orchestrator.powers import (
     ContainerSpec,
     Conversation,
     MachineFacts,
+    Moment,
     Mount,
     Platform,
 )
@@ -69,7 +70,7 @@ class _Refresh:
     """What a refresh found, and when: by this computer's wall clock, and by the monotonic one."""
 
     time_s: float
-    at_s: float
+    at: Moment
     texts: dict[str, str | OSError]
 
 
@@ -97,10 +98,10 @@ class AgentMachine:
         self._asker: int | None = None  # the thread that holds it
         self._up = ExitStack()
         self._talking: Conversation | None = None
-        self._failed: tuple[float, str] | None = None
+        self._failed: tuple[Moment, str] | None = None
         # Path → refreshes since it was last asked for.
         self._wanted: dict[str, int] = {}
-        self._refreshed = _Refresh(0.0, -FRESH_S, {})
+        self._refreshed: _Refresh | None = None
         # Each thread's moment at which its last text was read.
         self._last = threading.local()
         self._clocks = RecentOffsets()
@@ -149,19 +150,22 @@ class AgentMachine:
             if age > KEPT:
                 self._wanted.pop(path, None)
         # Nothing of the tick before is taken for this one's if the question fails.
-        self._refreshed = _Refresh(0.0, -FRESH_S, {})
+        self._refreshed = None
         self._refreshed = self._read(*self._wanted)
 
     def read(self, path: str) -> str:
         self._wanted[path] = 0
         latest = self._refreshed
-        if path not in latest.texts or self._clock.monotonic() - latest.at_s > FRESH_S:
+        if latest is None or path not in latest.texts or not self._is_fresh(latest):
             latest = self._read(path)
         self._last.time_s = latest.time_s
         text = latest.texts[path]
         if isinstance(text, OSError):
             raise text
         return text
+
+    def _is_fresh(self, refresh: _Refresh) -> bool:
+        return self._clock.monotonic() - refresh.at <= FRESH_S
 
     def _read(self, *paths: str) -> _Refresh:
         answer, time_s = self._ask("read", *paths)

@@ -1,6 +1,6 @@
 """By how much the clock of another machine is off, from answers of the last minute."""
 
-from orchestrator.powers import ClockOffset
+from orchestrator.powers import ClockOffset, Moment
 
 # Two clocks of computers drift apart by some milliseconds a minute at most.
 RECENT_S = 60.0
@@ -10,18 +10,18 @@ class RecentOffsets:
     """What answers showed of a clock within the last `RECENT_S`."""
 
     def __init__(self) -> None:
-        self._seen: list[tuple[float, ClockOffset]] = []
+        self._seen: list[tuple[Moment, ClockOffset]] = []
 
-    def add(self, offset: ClockOffset, at_s: float) -> None:
-        """`at_s`: when it was seen, by a clock that is never set."""
+    def add(self, offset: ClockOffset, at: Moment) -> None:
+        """`at`: when it was seen."""
         still_true = []
-        for seen_s, seen in self._seen:
+        for seen_at, seen in self._seen:
             # The fastest answer of the whole time would hide that clocks drift apart. An answer
             # that this one contradicts is of a time before the clock was set.
-            is_recent = at_s - seen_s <= RECENT_S
+            is_recent = at - seen_at <= RECENT_S
             if is_recent and seen.may_equal(offset):
-                still_true.append((seen_s, seen))
-        still_true.append((at_s, offset))
+                still_true.append((seen_at, seen))
+        still_true.append((at, offset))
         self._seen = still_true
 
     @property

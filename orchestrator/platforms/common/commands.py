@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.powers import Clock, Completed, Container
+from orchestrator.powers import Clock, Completed, Container, Moment
 from orchestrator.system import at_once
 
 _KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
@@ -149,7 +149,7 @@ class Ends(Protocol):
 def to_its_end(
     container: Ends,
     command: tuple[str, ...],
-    started_s: float,
+    started: Moment,
     timeout_s: float,
     clock: Clock,
 ) -> Completed:
@@ -158,7 +158,7 @@ def to_its_end(
         code = container.exit_code()
         if code is not None:
             break
-        if clock.monotonic() >= started_s + timeout_s:
+        if clock.monotonic() >= started + timeout_s:
             raise RunError(
                 f"{container.name} did not end within {timeout_s:g} s",
                 advice=(
@@ -173,7 +173,7 @@ def to_its_end(
         exit_code=code,
         out=container.logs(),
         err="",
-        duration_s=clock.monotonic() - started_s,
+        duration_s=clock.monotonic() - started,
     )
 
 
@@ -181,7 +181,7 @@ def follow(
     output: Output,
     on_line: Callable[[str], None] | None,
     watch: Sequence[Container],
-    deadline: float,
+    deadline: Moment,
     clock: Clock,
     look: Callable[[], None] | None = None,
     ask: Callable[[], object] | None = None,

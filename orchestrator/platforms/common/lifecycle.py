@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orchestrator import errors, guards, powers
+from orchestrator import errors, powers
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import at_once, host
 
@@ -62,7 +62,7 @@ class Answering:
     _is_gone = False
 
     who: str
-    beats: Callable[[], guards.GuardBeats]
+    beats: Callable[[], powers.GuardBeats]
     probe: Callable[[], object]
     # The name within `who` of one of several engines; empty for the only one.
     place: str = ""

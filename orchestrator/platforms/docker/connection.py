@@ -19,14 +19,13 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.labels import CAMPAIGN as CAMPAIGN
 from orchestrator.platforms.common.labels import LABEL as LABEL
 from orchestrator.platforms.common.labels import MARK as MARK
 from orchestrator.platforms.common.labels import ROLE as ROLE
 from orchestrator.platforms.docker.tunnel import tunnel_to
-from orchestrator.powers import CertificateFile, Clock
+from orchestrator.powers import CertificateFile, Clock, GuardBeats
 
 _SSH = "ssh://"
 # Silence before an answer: longer than a busy engine needs to remove what is large.

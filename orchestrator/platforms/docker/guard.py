@@ -13,10 +13,10 @@ from typing import Any
 from docker.errors import APIError, DockerException
 
 from orchestrator.errors import UnavailableError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.labels import HOST, PROCESS
 from orchestrator.platforms.docker.connection import CAMPAIGN, Engine
+from orchestrator.powers import GuardBeats
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 
@@ -44,7 +44,7 @@ class VolumeGuard:
             self._take()
             self._make(_beat_name(self._engine.campaign))
         try:
-            with self.beats.during(self._beat_anew):
+            with self.beats.during(self._beat_anew, self._engine.clock):
                 yield
         finally:
             self._is_given_back = True

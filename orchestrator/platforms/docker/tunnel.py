@@ -18,7 +18,9 @@ from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import engine_addresses, shipped_yaml
+from orchestrator.powers import Clock
 from orchestrator.system import at_once, shell
+from orchestrator.system.clock import SystemClock
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
 _UP = "tierbench: forwarded"
@@ -30,6 +32,7 @@ class Tunnel:
     it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
     start_beside: Callable[[Sequence[str]], shell.Beside] = staticmethod(shell.Beside)
+    clock: Clock = SystemClock()
     again_s = 1.0
     open_s = 60.0
 
@@ -130,7 +133,7 @@ class Tunnel:
             with suppress(Exception):
                 deque(self._beside.lines(), maxlen=0)
             # A pause before each attempt: a machine that restarts refuses at once.
-            while not self._closing.wait(self.again_s):
+            while not self.clock.wait(self._closing, self.again_s):
                 try:
                     self._beside = self._opened()
                     self.trouble = ""

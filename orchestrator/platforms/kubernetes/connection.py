@@ -20,7 +20,7 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.exceptions import OpenApiException
 from kubernetes.stream import ws_client
 
-from orchestrator import guards, powers
+from orchestrator import powers
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import kubeconfig
@@ -147,7 +147,7 @@ class Api:
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
         self._ahead_s = 0.0  # the lead of the server's clock
-        self.beats = guards.GuardBeats()
+        self.beats = powers.GuardBeats()
         probe = partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
 

@@ -62,7 +62,7 @@ class LeaseGuard:
                 # The rent comes before anything else: objects without an owner would outlive a
                 # killed program.
                 self._rent.hire()
-            with self.beats.during(self._beat), self._within():
+            with self.beats.during(self._beat, self._clock), self._within():
                 yield
         finally:
             # The next campaign finds what cannot be removed now: this process is dead by then. A

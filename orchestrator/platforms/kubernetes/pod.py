@@ -29,6 +29,7 @@ from orchestrator.powers import (
     ContainerState,
     How,
     Machine,
+    Moment,
 )
 from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
@@ -107,7 +108,7 @@ class Pod:
         )
 
     def _follow(
-        self, doing: str, frames: Frames, output: Output, deadline: float, how: How
+        self, doing: str, frames: Frames, output: Output, deadline: Moment, how: How
     ) -> None:
         """Reads the output to its end, or to the deadline; raises as `commands.follow`."""
         watch = how.get("watch", ())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.powers import GONE, RUNNING, ContainerState
+from orchestrator.powers import GONE, RUNNING, ContainerState, Moment
 
 MAIN = "main"  # the container of a pod that the caller asked for
 
@@ -39,12 +39,12 @@ class Trouble:
 class Patience:
     """Ends after `limit_s`, or when trouble of a kind that may last has lasted for too long."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: Moment) -> None:
         self._began = now
         # The moment since which trouble is seen that may last.
-        self._troubled: float | None = None
+        self._troubled: Moment | None = None
 
-    def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
+    def ends(self, now: Moment, trouble: Trouble | None, limit_s: float) -> bool:
         if now - self._began >= limit_s:
             return True
         # Trouble that went away begins anew when it comes back.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.measure import concluding
-from orchestrator.powers import World
+from orchestrator.powers import Moment, World
 from orchestrator.run import experiment
 from orchestrator.run.live_events import Onlookers
 from orchestrator.system.shell import SystemShell
@@ -27,9 +27,9 @@ class Told:
     step_s: float
     now_s: float = 0.0
 
-    def monotonic(self) -> float:
+    def monotonic(self) -> Moment:
         self.now_s += self.step_s
-        return self.now_s
+        return Moment(self.now_s)
 
 
 def world_with(clock: Told) -> World:

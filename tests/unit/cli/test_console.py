@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from rich.highlighter import JSONHighlighter
@@ -15,6 +16,7 @@ from orchestrator.cli.common import forms
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.progress import ConsoleProgress
 from tests.calls import calls_of
+from tests.fakes import FakeClock
 
 
 class Gone(io.StringIO):
@@ -42,7 +44,8 @@ class Gone(io.StringIO):
 )
 def test_a_console_that_is_gone_ends_nothing(error: Exception, terminal: bool) -> None:
     file = Gone(error, terminal)
-    progress = ConsoleProgress(LastingConsole(file=file, force_terminal=terminal))
+    console = LastingConsole(file=file, force_terminal=terminal)
+    progress = ConsoleProgress(console, FakeClock())
     progress.run("01-premium", 1, 2, 60.0)
     progress.step("warming the cache")
     progress.step("measuring", 5.0)
@@ -52,34 +55,46 @@ def test_a_console_that_is_gone_ends_nothing(error: Exception, terminal: bool) -
     assert file.tried
 
 
-def logged(tell: Callable[[ConsoleProgress], None]) -> list[str]:
+def logged(
+    tell: Callable[[ConsoleProgress], None], clock: FakeClock | None = None
+) -> list[str]:
     """What a file gets."""
     file = io.StringIO()
-    tell(ConsoleProgress(LastingConsole(file=file, force_terminal=False)))
+    console = LastingConsole(file=file, force_terminal=False)
+    tell(ConsoleProgress(console, clock or FakeClock()))
     return file.getvalue().splitlines()
 
 
 def test_off_a_terminal_a_step_that_goes_on_is_told_once_a_minute_and_a_new_one_at_once() -> (
     None
 ):
+    clock = FakeClock()
+
     def tell(progress: ConsoleProgress) -> None:
         for second in range(100):
             progress.step(
                 f"measuring: {second} s, {1000 + second}/s, p99 {second / 10} ms", 5.0
             )
+            clock.sleep(1.0)
         progress.step("reading what was measured")
         progress.run("02-ultra", 2, 2, 60.0)
         progress.step("measuring: 0 s, 9/s, p99 1.5 s")
 
-    told = logged(tell)
+    told = logged(tell, clock)
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
     assert all(re.match(stamp, line) for line in told)
     assert [re.sub(stamp, "", line) for line in told] == [
         "  measuring: 0 s, 1000/s, p99 0.0 ms (about 5 s)",
+        "  measuring: 60 s, 1060/s, p99 6.0 ms (about 5 s)",
         "  reading what was measured",
         "[2/2] 02-ultra · about 60 s left",
         "  measuring: 0 s, 9/s, p99 1.5 s",
     ]
+
+
+def test_a_line_of_a_log_has_the_time_of_day_of_the_clock() -> None:
+    (line,) = logged(lambda progress: progress.note("a note"))
+    assert line.startswith(f"{datetime.fromtimestamp(FakeClock().now())} ")
 
 
 def test_neither_control_characters_nor_passwords_reach_the_console() -> None:

@@ -282,7 +282,7 @@ def test_a_terminal_is_as_it_was_when_the_campaign_is_interrupted(
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     with on_a_terminal() as (shown, console):
-        progress = ConsoleProgress(console)
+        progress = ConsoleProgress(console, FakeClock())
         with (
             pytest.raises(KeyboardInterrupt),
             live_view.watched(
@@ -333,7 +333,9 @@ def test_a_panel_that_breaks_is_said_once_and_breaks_nothing_else(
 
 def test_off_a_terminal_no_panel_is_drawn(plan: Plan, tmp_path: Path) -> None:
     file = io.StringIO()
-    progress = ConsoleProgress(LastingConsole(file=file, force_terminal=False))
+    progress = ConsoleProgress(
+        LastingConsole(file=file, force_terminal=False), FakeClock()
+    )
     progress.show(whole(plan, tmp_path))
     progress.show(None)
     assert file.getvalue() == ""

@@ -15,14 +15,13 @@ from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.observe import observe_readings
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
-from orchestrator.guards import GuardBeats
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.model import Placing
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.powers import PlatformAbilities
+from orchestrator.powers import GuardBeats, PlatformAbilities
 from orchestrator.run.readings import Miss
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench

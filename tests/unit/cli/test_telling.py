@@ -19,6 +19,7 @@ from tests.apps import an_app, tierbench
 from tests.asked import commands, options
 from tests.campaigns import build_campaign
 from tests.campaigns import stored as store_campaign
+from tests.fakes import FakeClock
 
 PROGRAM: Any = typer.main.get_command(main.program)
 COMMANDS = dict(commands(PROGRAM))
@@ -214,7 +215,7 @@ def told(*words: str, is_terminal: bool = False) -> tuple[str, str]:
     out, err = (
         LastingConsole(file=file, force_terminal=is_terminal) for file in streams
     )
-    progress = ConsoleProgress(err)
+    progress = ConsoleProgress(err, FakeClock())
     app = an_app(ROOT / ".cache", out=out, err=err, progress=progress)
     assert tierbench(app, "list", *words) == EXIT_DONE
     for second in range(3):

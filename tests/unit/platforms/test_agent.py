@@ -147,11 +147,12 @@ def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
 
 def seen_each_second(*answers: tuple[float, float, int]) -> ClockOffset:
     """What is known after answers: offset, half of the way there and back, how many times."""
-    clocks, now_s = RecentOffsets(), 0.0
+    clocks = RecentOffsets()
+    now = FakeClock().monotonic()
     for offset_s, half_s, count in answers:
         for _ in range(count):
-            clocks.add(ClockOffset(offset_s, half_s), now_s)
-            now_s += 1.0
+            clocks.add(ClockOffset(offset_s, half_s), now)
+            now += 1.0
     assert clocks.best is not None
     return clocks.best
 

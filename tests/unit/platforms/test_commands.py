@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GuardLostError, RunError, TierbenchError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
-from orchestrator.powers import RUNNING, Completed, ContainerState
+from orchestrator.powers import RUNNING, Completed, ContainerState, GuardBeats
 from orchestrator.system.clock import SystemClock
 
 # docker-py's response that another thread has closed: its file object is None by then.
@@ -83,7 +82,7 @@ def test_no_error_ends_the_beats_of_a_guard() -> None:
         raise AttributeError("no engine")
 
     guard.every_s = 0.001
-    with guard.during(beat):
+    with guard.during(beat, SystemClock()):
         assert enough.wait(10)
         assert guard.are_given
     guard.require()
@@ -102,7 +101,7 @@ def test_a_guard_that_is_lost_stays_lost() -> None:
         for error in answers:
             raise error
 
-    with guard.during(beat):
+    with guard.during(beat, SystemClock()):
         for _ in range(2):
             with pytest.raises(
                 GuardLostError, match="the campaign c9 on vm-7 took over"
@@ -123,7 +122,7 @@ def test_a_command_ends_when_the_guard_is_lost() -> None:
     def beat() -> None:
         raise lifecycle.taken_over("the engine", "c9", "vm-7")
 
-    with guard.during(beat), pytest.raises(GuardLostError):
+    with guard.during(beat, SystemClock()), pytest.raises(GuardLostError):
         guard.renew()
     clock = SystemClock()
     with pytest.raises(GuardLostError):

@@ -178,8 +178,9 @@ def build(platform: DockerPlatform, folder: Path) -> None:
 
 
 def wait_for_end(platform: DockerPlatform, _folder: Path) -> None:
+    began = platform._clock.monotonic()
     commands.to_its_end(
-        platform.container("x"), ("copy",), 0.0, math.inf, platform._clock
+        platform.container("x"), ("copy",), began, math.inf, platform._clock
     )
 
 

@@ -48,7 +48,9 @@ def lose(
         if when():
             raise lifecycle.taken_over("the engine", "c9", "vm-7")
 
-    stack.enter_context(campaign.world.platform.guard.beats.during(beat))
+    stack.enter_context(
+        campaign.world.platform.guard.beats.during(beat, campaign.world.clock)
+    )
 
 
 def test_a_lost_guard_fails_the_run_in_progress_and_ends_the_campaign(

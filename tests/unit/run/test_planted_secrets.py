@@ -99,9 +99,10 @@ class Told:
 
     def run(self, *words: str) -> None:
         console = LastingConsole(file=self.shown, width=400)
+        clock = FakeClock()
         app = an_app(
-            self.folder, self.platform, clock=FakeClock(), shell=SystemShell(),
-            out=console, err=console, progress=ConsoleProgress(console),
+            self.folder, self.platform, clock=clock, shell=SystemShell(),
+            out=console, err=console, progress=ConsoleProgress(console, clock),
         )  # fmt: skip
         given = ["run", "-p", "premium", "-w", "point-select", "--db", "postgresql"]
         given += ["--scale", "smoke", "--results", str(self.folder / "results"), *words]

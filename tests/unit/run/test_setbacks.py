@@ -26,8 +26,9 @@ from orchestrator.parts import Disks
 from orchestrator.powers import ContainerState
 from orchestrator.system import campaign_writing
 from orchestrator.tier import Tier
+from tests.clocks import SetClock
 from tests.fake_parts import DOWN, FakeGenerator, FakeTier
-from tests.fakes import FakeClock, Log
+from tests.fakes import Log
 from tests.plans import a_plan
 from tests.unit.run.conftest import GONE, Failing, Make
 
@@ -404,13 +405,7 @@ def test_names_carry_the_run(make: Make) -> None:
 def test_a_clock_that_was_set_while_measuring_is_a_doubt(
     make: Make, step_s: float, doubted: bool
 ) -> None:
-    class Stepped(FakeClock):
-        ahead_s = 0.0
-
-        def now(self) -> float:
-            return self.time_s + self.ahead_s
-
-    clock = Stepped()
+    clock = SetClock(1_000.0)
     campaign = make(Log(), clock)
 
     class Setting(FakeGenerator):

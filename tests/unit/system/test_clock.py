@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.system.clock import wait_until, wait_while
+from orchestrator.powers import Clock
+from orchestrator.system.clock import SystemClock, wait_until, wait_while
 from tests.fakes import FakeClock
 
 
@@ -35,3 +36,22 @@ def test_what_has_come_is_not_waited_for() -> None:
     begin_s = clock.monotonic()
     assert wait_until(lambda: "it", deadline_s=5.0, clock=clock) == "it"
     assert clock.monotonic() == begin_s
+
+
+@pytest.mark.parametrize("clock", [FakeClock(), SystemClock()])
+def test_a_time_of_day_and_a_moment_give_no_duration(clock: Clock) -> None:
+    with pytest.raises(TypeError):
+        clock.now() - clock.monotonic()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("clock", [FakeClock(), SystemClock()])
+def test_a_time_of_day_is_no_deadline(clock: Clock) -> None:
+    with pytest.raises(TypeError):
+        assert clock.monotonic() < clock.now()  # type: ignore[operator]
+
+
+def test_the_durations_of_a_made_up_clock_are_those_slept() -> None:
+    clock = FakeClock()
+    began = clock.monotonic()
+    clock.sleep(2.5)
+    assert clock.monotonic() - began == 2.5

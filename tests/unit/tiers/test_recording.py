@@ -16,7 +16,7 @@ from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.errors import GateError
 from orchestrator.planning import recorded_disk
 from orchestrator.platforms import own_images
-from orchestrator.powers import Container, World
+from orchestrator.powers import Clock, Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs
 from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
@@ -25,6 +25,7 @@ from orchestrator.tiers.common.gate import expected
 from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, StepRate, burst_in
 from tests import ROOT
+from tests.clocks import SetClock
 from tests.fakes import FakePlatform, fake_world
 from tests.tiers import a_tier, changed
 
@@ -195,10 +196,12 @@ def ways(bw_bytes: float, more: Mapping[str, Any] | None = None) -> dict[str, An
 
 
 def recorded(
-    fio: RecordedFio, effort: RecordingEffort = recording.QUICK
+    fio: RecordedFio,
+    effort: RecordingEffort = recording.QUICK,
+    clock: Clock | None = None,
 ) -> recorded_disk.RecordedDisk:
     facts = {"device": "sdb", "model": "Virtual Disk"}
-    world = fake_world(platform=FIO)
+    world = fake_world(clock=clock, platform=FIO)
     return recording.record(
         Path("/mnt/p15"),
         effort,
@@ -219,6 +222,17 @@ def test_a_disk_is_recorded_with_where_and_how() -> None:
     assert disk.device["model"] == "Virtual Disk"
     text = json.dumps(disk.model_dump())
     assert recorded_disk.read("x", text) == disk
+
+
+def test_how_long_it_took_is_right_if_the_clock_is_set_meanwhile() -> None:
+    clock = SetClock(1_000.0)
+
+    class Setting(RecordedFio):
+        def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+            clock.ahead_s = -3600.0
+            return super().run(job, settings)
+
+    assert recorded(Setting(), clock=clock).measured["took_s"] == 0.0
 
 
 @pytest.mark.parametrize(("alone_per_s", "pause_us"), [(300, "0"), (1000, "2000")])

@@ -99,7 +99,8 @@ def record(
 ) -> RecordedDisk:
     """Measures the disk mounted at `path`. Raises as `fio_at` does; GateError if fio cannot run or
     times no request."""
-    began_s = world.clock.now()
+    began = world.clock.monotonic()
+    began_at = stamp(world.clock.now())
     with fio_at(path, effort.file_bytes, world, allow_root_disk) as (fio, facts):
         version = fio.container.exec(("fio", "--version"), timeout_s=30).out
         world.progress.step("writing the file to work on")
@@ -107,10 +108,9 @@ def record(
         burst = _burst(fio, effort, world)  # first, while there is credit
         limits = _limits(fio, effort, world)
         reads, writes = _latencies(fio, effort, limits, world)
-    took_s = round(world.clock.now() - began_s, 1)
-    began = stamp(began_s)
+    took_s = round(world.clock.monotonic() - began, 1)
     measured: dict[str, Any] = {
-        "began": began,
+        "began": began_at,
         "took_s": took_s,
         "fio": version.strip(),
         "tierbench": __version__,
@@ -125,7 +125,7 @@ def record(
     return RecordedDisk(
         schema_version=1,
         source=f"`tierbench disk record` of {disk} at {path}",
-        as_of=_day_of(began),
+        as_of=_day_of(began_at),
         limits=limits,
         latency=latency,
         burst=burst,

@@ -17,6 +17,7 @@ from orchestrator.platforms.kubernetes.connection import (
     Unanswered,
     cluster_errors,
 )
+from orchestrator.powers import Moment
 
 PENDING = {
     "phase": "Pending",
@@ -67,21 +68,23 @@ def test_no_machine_takes_it() -> None:
 def test_a_kubelet_that_is_late_with_a_secret_is_given_time_to_try_again() -> None:
     text = "failed to sync secret cache: timed out waiting for the condition"
     late = trouble.of_pod(waiting("CreateContainerConfigError", text), [])
-    patience = trouble.Patience(100.0)
+    patience = trouble.Patience(Moment(100.0))
     assert late is not None and text in late.text
-    assert not patience.ends(150.0, None, 180.0), "its image is pulled"
-    assert not patience.ends(160.0, late, 180.0), "whatever was waited for before"
-    assert not patience.ends(170.0, None, 180.0)
-    assert not patience.ends(175.0, late, 180.0), (
+    assert not patience.ends(Moment(150.0), None, 180.0), "its image is pulled"
+    assert not patience.ends(Moment(160.0), late, 180.0), (
+        "whatever was waited for before"
+    )
+    assert not patience.ends(Moment(170.0), None, 180.0)
+    assert not patience.ends(Moment(175.0), late, 180.0), (
         "trouble that went away counts from anew"
     )
-    assert patience.ends(175.0 + late.lasting_s, late, 1000.0)
-    assert patience.ends(280.0, None, 180.0)
+    assert patience.ends(Moment(175.0 + late.lasting_s), late, 1000.0)
+    assert patience.ends(Moment(280.0), None, 180.0)
 
 
 def test_an_image_that_cannot_be_pulled_is_not_waited_for() -> None:
     found = trouble.of_pod(waiting("ImagePullBackOff"), [])
-    assert trouble.Patience(100.0).ends(100.0, found, 180.0)
+    assert trouble.Patience(Moment(100.0)).ends(Moment(100.0), found, 180.0)
 
 
 def test_what_the_provisioner_says_of_a_claim() -> None:

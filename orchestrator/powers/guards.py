@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from orchestrator.errors import GuardLostError
+from orchestrator.powers.clocks import Clock
 
 BEAT_S = 30.0
 
@@ -22,7 +23,7 @@ class GuardBeats:
         self._beats: list[Callable[[], None]] = []
 
     @contextmanager
-    def during(self, beat: Callable[[], object]) -> Iterator[None]:
+    def during(self, beat: Callable[[], object], clock: Clock) -> Iterator[None]:
         """Calls `beat`, which reads its guard first, every half minute until the block ends. With
         GuardLostError from it the guard is lost; any other error is a beat not delivered."""
         over = threading.Event()
@@ -41,7 +42,7 @@ class GuardBeats:
                     self._undelivered = f"a sign of life was not delivered: {error}"
 
         def loop() -> None:
-            while not over.wait(self.every_s):
+            while not clock.wait(over, self.every_s):
                 once()
 
         thread = threading.Thread(target=loop, name="guard", daemon=True)
