@@ -21,7 +21,7 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.cli.measure import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
 from orchestrator.model import Node, Phase, Record
-from tests.campaign_tables import held
+from tests.campaign_tables import empty_samples, held
 from tests.campaigns import START_S, build_campaign
 from tests.doubted import figures
 
@@ -220,6 +220,13 @@ def test_less_on_the_disks_than_was_loaded_is_still_in_memory(
     texts = doubts(load((of_payload * RATE,) * 3), "data in memory")
     assert bool(texts) is raised
     assert all("less than 3 × the 572 MiB" in text for text in texts)
+
+
+def test_where_no_disk_was_sampled_nothing_is_held_against_the_payload() -> None:
+    campaign = load((RATE,) * 3)
+    (run,) = campaign.runs
+    bare = replace(campaign, runs=(replace(run, sampled=held(empty_samples())),))
+    assert not doubts(bare, "data in memory")
 
 
 def test_what_is_written_behind_the_window_is_not_in_memory() -> None:

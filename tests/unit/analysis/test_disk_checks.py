@@ -39,6 +39,10 @@ def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> 
     gate = Gate("ultra", 0.0, (check,))
     assert gate.passed
     assert set(found(replace(record(), gate=gate))) == {kind}
+    # A check names its disk where a tier has several.
+    named = replace(gate, checks=(replace(check, disk="node-1 (/mnt/b)"),))
+    assert "node-1 (/mnt/b)" in found(replace(record(), gate=named))[kind].text
+    assert "node-1" not in found(replace(record(), gate=gate))[kind].text
     assert found(record()) == {}
 
 

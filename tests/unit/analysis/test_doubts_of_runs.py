@@ -19,6 +19,7 @@ from orchestrator.analysis.doubts import (
     gate_checks,
     machine_checks,
     pace_checks,
+    transaction_checks,
     window_checks,
 )
 from orchestrator.analysis.doubts.burst_checks import above_its_limit, credit_left
@@ -44,13 +45,18 @@ def test_unsteady_throughput_names_run_and_warm_up() -> None:
     assert found.advice == "warm up for longer than 10 s, or measure for longer"
 
 
-@pytest.mark.parametrize(("device", "is_told"), [(None, True), ("nvme2n1", False)])
+@pytest.mark.parametrize(
+    ("device", "has_wal", "is_told"),
+    [(None, True, True), ("nvme2n1", True, False), (None, False, False)],
+)
 def test_a_volume_of_the_log_whose_device_is_not_known(
-    device: str | None, is_told: bool
+    device: str | None, has_wal: bool, is_told: bool
 ) -> None:
     def change(record: Record) -> Record:
         tier = replace(build_tier("premium"), disk=ClassVolumes())
-        profile = replace(record.profile, tier=replace(tier, wal=tier))
+        if has_wal:
+            tier = replace(tier, wal=tier)
+        profile = replace(record.profile, tier=tier)
         nodes: list[Node] = []
         for node in record.nodes:
             nodes.append(replace(node, wal_device=device))
@@ -289,10 +295,20 @@ def test_a_warm_up_that_was_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)]
+    ("data", "cache", "raised"),
+    [
+        (GIB, GIB, True),
+        (GIB + 1, GIB, False),
+        (0, GIB, False),
+        (None, GIB, False),
+        (GIB, None, False),
+    ],
 )
-def test_data_that_fits_in_the_cache(data: int, raised: bool) -> None:
-    campaign = small("point-select", facts(data_bytes=data, cache_bytes=GIB))
+def test_data_that_fits_in_the_cache(
+    data: int | None, cache: int | None, raised: bool
+) -> None:
+    change = facts(data_bytes=data, cache_bytes=cache)
+    campaign = small("point-select", change, frames=False)
     assert ("data fits in the cache" in kinds(campaign)) is raised
 
 
@@ -399,9 +415,16 @@ def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
     assert "they began 20" in the("clients apart", small(change=shorter)).text
 
 
-@pytest.mark.parametrize(("asked_s", "raised"), [(60.0, False), (60.1, True)])
+@pytest.mark.parametrize(
+    ("asked_s", "names", "raised"),
+    [
+        (60.0, ("client-1", "client-2"), False),
+        (60.1, ("client-1", "client-2"), True),
+        (60.1, (), False),  # one client, whose windows are not put together
+    ],
+)
 def test_clients_may_measure_together_for_nine_tenths_of_the_window(
-    asked_s: float, raised: bool
+    asked_s: float, names: tuple[str, ...], raised: bool
 ) -> None:
     """They measured 54 s together."""
 
@@ -409,7 +432,7 @@ def test_clients_may_measure_together_for_nine_tenths_of_the_window(
         clock = dict.fromkeys(
             ("clock_offset_s", "clock_offset_after_s", "clock_uncertainty_s"), 0.0
         )
-        generator = {"clients": {"client-1": clock, "client-2": clock}}
+        generator = {"clients": dict.fromkeys(names, clock)}
         load = replace(record.workload, measure_s=asked_s)
         return replace(
             record, workload=load, facts={**record.facts, "generator": generator}
@@ -443,6 +466,17 @@ def test_failures_and_retries() -> None:
     assert "retries" in kinds(small(change=again))
     none_done = figures(measured("transactions", 0), measured("failures", 3))
     assert "failures" in kinds(small(change=none_done))
+
+
+def test_a_run_without_figures_has_no_doubt_about_its_transactions() -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    bare = replace(run, record=replace(run.record, measurements=()))
+    assert list(transaction_checks.transactions(bare, Totals())) == []
+
+
+def test_nothing_done_and_nothing_retried_is_no_doubt_about_retries() -> None:
+    none_done = figures(measured("transactions", 0), measured("retries", 0))
+    assert "retries" not in kinds(small(change=none_done, frames=False))
 
 
 def test_few_transactions_carry_no_p99() -> None:
@@ -485,6 +519,12 @@ def test_a_gate_is_old_after_a_day_and_one_that_is_kept_after_a_week(
     run = replace(run, record=replace(run.record, gate=gate))
     found = [doubt.kind for doubt in gate_checks.truth_gate(run, Totals())]
     assert found == ["old truth gate"] * raised
+
+
+def test_a_run_without_a_window_has_no_gate_of_long_before() -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    without = replace(run, record=replace(run.record, phases=()))
+    assert list(gate_checks.truth_gate(without, Totals())) == []
 
 
 @pytest.mark.parametrize(("rebuild_s", "raised"), [(29.9, True), (30.0, False)])
@@ -534,6 +574,22 @@ def test_a_node_that_did_more_than_its_disk_may_was_bursting(
     (run, *_) = small(change=change, repetitions=1, frames=False).runs
     found = [doubt.kind for doubt in above_its_limit(run, Totals())]
     assert found == ["bursting disk"] * raised
+
+
+@pytest.mark.parametrize(
+    ("limit_iops", "is_empty", "raised"),
+    [(5_000, True, True), (5_000, False, False), (None, True, False)],
+)
+def test_a_mean_is_held_against_a_limit_where_no_second_was_sampled(
+    limit_iops: int | None, is_empty: bool, raised: bool
+) -> None:
+    record = small(repetitions=1, frames=False).runs[0].record
+    tier = changed(record.profile.tier, iops=limit_iops)
+    record = replace(record, profile=replace(record.profile, tier=tier))
+    record = figures(measured("disk_iops", 9_000.0, "node-1"))(record)
+    telemetry = SimpleNamespace(empty=is_empty)
+    run: Any = SimpleNamespace(record=record, telemetry=telemetry)
+    assert bool(list(above_its_limit(run, Totals()))) is raised
 
 
 @pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
@@ -644,6 +700,13 @@ def test_think_time_decides_from_95_pct_of_its_ceiling_on(
     assert bool(list(pace_checks.ceiling(run, Totals()))) is raised
 
 
+def test_without_new_orders_there_is_no_share_of_a_ceiling() -> None:
+    (run, *_) = small("tpcc", repetitions=1, frames=False).runs
+    load = replace(run.record.workload, options={"think": "spec"})
+    record = replace(run.record, workload=load, measurements=())
+    assert not list(pace_checks.ceiling(replace(run, record=record), Totals()))
+
+
 def test_think_time_s_ceiling() -> None:
     def change(record: Record) -> Record:
         thinking = replace(record.workload, options={"think": "spec"})
@@ -673,6 +736,16 @@ def test_totals_that_differ(own: int, failures: int, raised: bool) -> None:
         change=lambda r: replace(r, facts={**r.facts, "generator": generator})
     )
     assert ("totals differ" in kinds(campaign)) is raised
+
+
+@pytest.mark.parametrize("known", ["sysbench_transactions", "recorded_transactions"])
+def test_one_total_alone_differs_from_nothing(known: str) -> None:
+    generator = {known: 100_000}
+    campaign = small(
+        change=lambda r: replace(r, facts={**r.facts, "generator": generator}),
+        frames=False,
+    )
+    assert "totals differ" not in kinds(campaign)
 
 
 @pytest.mark.parametrize(("counted", "raised"), [(1_120, False), (1_121, True)])

@@ -140,6 +140,25 @@ def test_a_run_is_between_two_gates_with_all_of_its_window(
     assert runs == doubted
 
 
+def test_a_gate_says_nothing_of_runs_on_another_tier() -> None:
+    """Both tiers take turns, and only one has a check that failed afterwards."""
+    made = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        frames=False,
+    )
+    gates = (gate(-20, 5_000), gate(600, 4_000, "slow"))
+    real = replace(with_tier(made, enforcement="mounted"), gates=gates)
+    runs = [doubt.run for doubt in found(real) if doubt.run is not None]
+    assert runs == [2, 4]
+
+
+def test_a_gate_that_measured_nothing_is_asked_for_no_other_one() -> None:
+    nothing = replace(gate(-20, 5_000), checks=())
+    assert found(gated_campaign(nothing)) == []
+
+
 @pytest.mark.parametrize(("taken_s", "doubted"), [(329, True), (330, False)])
 def test_a_gate_as_the_last_window_ends_is_after_it(
     taken_s: float, doubted: bool

@@ -155,6 +155,8 @@ def test_both_sides_of_a_plateau(
     rows = measured_cells(TWO_DEPTHS, [iops, 1_000.0, 10.0], rates)
     found = matrix_laws.ceilings(rows, "iops")["read"]
     assert (found.cells, found.reached) == (cells_on_it, reached)
+    # One cell of large blocks does not show that more in flight give no more.
+    assert matrix_laws.native_io_bytes(rows) is None
 
 
 @pytest.mark.parametrize(
