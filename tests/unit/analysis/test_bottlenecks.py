@@ -252,6 +252,8 @@ def test_a_rule_holds_up_to_its_border(
         # Two sessions beside an idle disk: their data are in memory.
         ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 9.99}, "in_cache"),
         ({**ONE_SESSION, "sessions": 2.0, "disk_busy_pct": 10.0}, "few_sessions"),
+        # A disk at its own cap is not held back by what all of them share.
+        ({**AT_CAP, "shared_iops_of_cap_pct": 98.0}, "iops_cap"),
         # More of them would help while nothing is at 70 %, or full for a quarter of the seconds.
         ({**TWO_SESSIONS, "cpu_pct": 69.99}, "few_sessions"),
         ({**TWO_SESSIONS, "cpu_pct": 70.0}, "cpu_bound"),
@@ -311,6 +313,7 @@ def test_both_sides_of_a_border_between_causes(
     [
         ({**AT_CAP, "time_at_iops_cap_pct": 25.0}, "At the IOPS cap 25 %", True),
         ({**AT_CAP, "time_at_iops_cap_pct": 24.9}, "Bursts shorter than", True),
+        ({"bandwidth_of_cap_pct": 99.0, **QUEUED}, "(25 MB/s)", True),
         ({**AT_CAP, "bandwidth_of_cap_pct": 94.99}, "both at their caps", False),
         ({**AT_CAP, "bandwidth_of_cap_pct": 95.0}, "both at their caps", True),
         ({**AT_CAP, "memory_pressure_pct": 5.0}, "More memory would help", True),
@@ -323,6 +326,22 @@ def test_both_sides_of_a_border_between_sentences(
     figures: Mapping[str, float], words: str, is_said: bool
 ) -> None:
     assert (words in judged(figures).text) is is_said
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict"),
+    [
+        ({"rate_served_pct": 99.5}, "load_bound"),
+        ({"nopm_of_ceiling_pct": 99.0}, "load_bound"),
+        ({"network_of_rate_pct": 95.0}, "network_bound"),
+        ({**TWO_SESSIONS, "disk_busy_pct": 5.0}, "in_cache"),
+    ],
+)
+def test_what_a_faster_disk_does_not_change_whatever_sessions_wait_for(
+    figures: Mapping[str, float], verdict: str
+) -> None:
+    found = judged(figures)
+    assert (found.name, found.is_no_disk) == (verdict, True)
 
 
 @pytest.mark.parametrize(("await_s", "is_its"), [(0.004, True), (0.0039, False)])

@@ -158,6 +158,7 @@ def test_an_open_loop_that_the_database_did_not_keep_up_with(
             "700 of 70,000 transactions that were due" in found.text
             and "1.0 %" in found.text
         )
+        assert "slow disk" not in found.text
         assert "arrival_rate" in found.advice
 
 

@@ -175,6 +175,7 @@ def test_a_full_cap_of_its_own_is_told_though_the_machine_lowers_it() -> None:
     tier = replace(lowered, machine=MACHINE)
     cause = node_cause.judge(values, tier, "node-1")
     assert "both at their caps on node-1 (95 % and 96 %)" in cause.text
+    assert "limits of unlike owners" in cause.text
 
 
 @pytest.mark.parametrize(

@@ -145,10 +145,14 @@ def test_a_change_that_was_undone_is_not_told_as_a_persons() -> None:
 
 
 def test_a_change_whose_line_was_cut_is_told_too() -> None:
-    cut = {"cut": '{"time_s": 1'}
+    cut: dict[str, object] = {"cut": '{"time_s": 1'}
     text = changed_by_hand(cut)
     assert "a person set limits in a line of its record that was cut" in text
-    whole = {"time_s": 112.0, "disk": "cafe-disk-node-3", "set": {"iops": 100.0}}
+    whole: dict[str, object] = {
+        "time_s": 112.0,
+        "disk": "cafe-disk-node-3",
+        "set": {"iops": 100.0},
+    }
     for changes in ((cut, whole), (whole, cut)):
         text = changed_by_hand(*changes)
         assert "that was cut" in text and "node-3 to iops=100" in text

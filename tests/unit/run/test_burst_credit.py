@@ -520,5 +520,6 @@ def test_a_check_that_measured_nothing_hides_no_other() -> None:
     bare = changed(TIER, read_latency_s=None)
     (nothing,) = gate_with_read(0.0).checks
     (measured,) = gate_with_read(0.001).checks
-    gate = Gate("premium", START_S, (nothing, measured))
+    iops = GateCheck("reading", "1/s", None, 900.0, None, "ok", "iops_read")
+    gate = Gate("premium", START_S, (iops, nothing, measured))
     assert idle_disk.idle_latency_s(bare, gate, 10, 0) == pytest.approx(0.001)

@@ -279,7 +279,8 @@ def test_what_others_use_of_a_clients_machine_is_known_beside_another_one(
 
 def test_of_several_clients_the_fullest_counts_and_nothing_is_left_below_zero() -> None:
     nodes = (
-        Node("node-1", "database", machine="vm1"),
+        # It uses all that it may use, and is no client.
+        Node("node-1", "database", machine="vm1", cpus=2.0),
         Node("client-1", "client", machine="vm1", cpus=2.0),
         Node("client-2", "client", machine="vm1", cpus=1.0),
         Node("host-vm1", "host", machine="vm1", cpus=8.0),
