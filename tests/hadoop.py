@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from orchestrator import load_generators
 from orchestrator.extensions.hadoop.pages import Servers
+from orchestrator.load_generators import binding
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.planning import workloads
 from tests import ROOT, TESTS
@@ -32,7 +32,7 @@ def small(name: str, **of_dataset: int) -> Workload:
     text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
     load = workloads.read_workload(f"hdfs-{name}", text, "smoke")
     own = Dataset(load.dataset.family, {**load.dataset.parameters, **of_dataset})
-    return load_generators.bind(replace(load, dataset=own), None)
+    return binding.bind(replace(load, dataset=own), None)
 
 
 def said(name: str) -> str:

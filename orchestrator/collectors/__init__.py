@@ -1,6 +1,6 @@
 """Collectors: one file each, and one line here; behind them those of extensions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.common import local
@@ -11,31 +11,14 @@ from orchestrator.collectors.ebs import EbsCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.model import Node
 from orchestrator.parts import Collector
-from orchestrator.powers import Machine, Platform
+from orchestrator.powers import Platform
 from orchestrator.registry.installed import family
 from orchestrator.registry.references import ObjectPlace
 
 
-def of_disks(
-    machines: Sequence[Machine], exporter_path: str, get: local.Get
-) -> tuple[Collector, ...]:
-    """The collectors that read nothing but disks: of a node_exporter page, and of `machines`
-    without one, with what EBS volumes count of their limits."""
-    by_name = {machine.name: machine for machine in machines}
-
-    def machine_of(node: Node) -> Machine:
-        return by_name[node.machine]
-
-    return (
-        NodeExporterCollector(get, exporter_path),
-        DiskCollector(machine_of),
-        EbsCollector(machine_of),
-    )
-
-
 def collectors(platform: Platform) -> tuple[Collector, ...]:
+    # All are imported, not named as other members are: every campaign reads with all of them.
     where = local.on(platform)
     return (
         CgroupCollector(where),

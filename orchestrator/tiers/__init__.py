@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from orchestrator.parts import Members, TierMechanism
-from orchestrator.registry.installed import family
+from orchestrator.registry.installed import BroughtEntry, family
 from orchestrator.registry.references import ObjectPlace
 
 _BUILT_IN = {
@@ -16,8 +16,13 @@ _BUILT_IN = {
 }
 
 
+def entries() -> Mapping[str, BroughtEntry[str]]:
+    """The places of built-in mechanisms, and after them those of extensions."""
+    return family("tiers", _BUILT_IN)
+
+
 def tier_mechanisms() -> Mapping[str, TierMechanism]:
     makers = {}
-    for name, owned in family("tiers", _BUILT_IN).items():
+    for name, owned in entries().items():
         makers[name] = ObjectPlace(owned.entry, owned.origin)
     return Members("tier mechanism", makers)

@@ -41,7 +41,8 @@ from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.binding import bind
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files

@@ -19,7 +19,8 @@ from pathlib import Path
 from rich.table import Table
 
 from orchestrator.databases.common import node_lifecycle
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.binding import bind
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import Container, World

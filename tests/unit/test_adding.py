@@ -33,6 +33,7 @@ from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import concluding, plans
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
+from orchestrator.load_generators import binding
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.parts import Parts
@@ -136,7 +137,7 @@ def test_a_database(tmp_path: Path) -> None:
 def test_a_load_generator(tmp_path: Path) -> None:
     parts = shipped(load_generators={"throwaway": ThrowawayGenerator()})
     plan = a_dry_plan(generator="throwaway")
-    workloads = (load_generators.bind(plan.workloads[0], None),)
+    workloads = (binding.bind(plan.workloads[0], None),)
     carried_out(replace(plan, workloads=workloads), tmp_path, parts)
 
 

@@ -26,7 +26,7 @@ def values(
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli.measure.database_choice import on_database
-    from orchestrator.databases import PREFERRED
+    from orchestrator.databases.choice import PREFERRED
     from orchestrator.keys.yaml_text import written
 
     read, wanted = _read(app, profile, scale, storage_class)

@@ -16,7 +16,7 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import Measuring, Request
 from orchestrator.cli.common.teardown import TimeIsUp
 from orchestrator.cli.measure import concluding, live_view, on_end, plans
-from orchestrator.databases import PREFERRED
+from orchestrator.databases.choice import PREFERRED
 from orchestrator.design import cost_limit
 from orchestrator.errors import (
     LeftBehindError,

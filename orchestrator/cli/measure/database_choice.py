@@ -11,7 +11,8 @@ from pathlib import Path
 from orchestrator import parts, powers
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.measure import reaching, reading
-from orchestrator.databases import PREFERRED, choose, databases
+from orchestrator.databases import databases
+from orchestrator.databases.choice import PREFERRED, choose
 from orchestrator.design import factors, machines
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.refusals import near_names

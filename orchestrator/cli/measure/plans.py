@@ -13,7 +13,8 @@ from orchestrator.cli.common.options import Compared, Request, weights_in
 from orchestrator.cli.measure import fitting, members, reading
 from orchestrator.cli.measure.database_choice import with_databases
 from orchestrator.cli.measure.platform_choice import platform_of
-from orchestrator.databases import choose, databases
+from orchestrator.databases import databases
+from orchestrator.databases.choice import choose
 from orchestrator.design import (
     costs,
     factors,

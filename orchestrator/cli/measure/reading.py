@@ -12,7 +12,7 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys import slow_disks
 from orchestrator.keys.refusals import raise_all
-from orchestrator.load_generators import bind, confirmed, keys, warmed
+from orchestrator.load_generators.binding import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import named_files, overrides, project_files
 from orchestrator.planning.project_files import FilesRead

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestrator import collectors, units
+from orchestrator import units
 from orchestrator.analysis.observed import machine_reports
 from orchestrator.cli.common.app import App
 from orchestrator.cli.observe import managed_prometheus, observe_nodes
 from orchestrator.cli.observe.observe_options import Read, pieces_in
+from orchestrator.collectors import disk_readers
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.histories import files as histories
 from orchestrator.histories import prometheus
@@ -170,7 +171,7 @@ def _read_live(
         app.progress.note(
             f"reading {names} into {folder}; Ctrl-C ends it, and the same command goes on"
         )
-        reading = collectors.of_disks(
+        reading = disk_readers.of_disks(
             watched.machines, observing.EXPORTER_PATH, http_client.get_exporter
         )
         failed = observing.observe(

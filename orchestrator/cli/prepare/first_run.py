@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.measure.database_choice import end_of_support, on_database
-from orchestrator.databases import PREFERRED
+from orchestrator.databases.choice import PREFERRED
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError

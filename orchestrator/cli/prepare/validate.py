@@ -169,7 +169,7 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
 def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     """UsageError with its mistakes."""
     from orchestrator.keys import schema, strict_records, yaml_text
-    from orchestrator.load_generators import bind
+    from orchestrator.load_generators.binding import bind
     from orchestrator.planning import project_files
 
     # A name with a `/` is a path: a bare name would be looked for in the catalog.

@@ -12,7 +12,7 @@ import yaml
 from orchestrator.cli import main
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.load_generators import keys
+from orchestrator.load_generators.binding import keys
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.asked import Planning, commands, options

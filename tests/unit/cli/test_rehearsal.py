@@ -20,7 +20,8 @@ from orchestrator.cli.common.options import Request
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure import concluding
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.databases import choose, databases
+from orchestrator.databases import databases
+from orchestrator.databases.choice import choose
 from orchestrator.design.rehearsal import NOTE, WARNING
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.planning.profiles import read_profile

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import load_generators
 from orchestrator.errors import UsageError
 from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators import binding
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
@@ -31,7 +31,7 @@ ENDING = ("bulk-index", "bulk-scan", "bulk-restore")
 
 def shipped(name: str, scale: str = "smoke") -> Workload:
     text = (ROOT / "workloads" / f"{name}.yaml").read_text()
-    return load_generators.bind(workloads.read_workload(name, text, scale), None)
+    return binding.bind(workloads.read_workload(name, text, scale), None)
 
 
 def test_the_command_lines() -> None:
@@ -70,7 +70,7 @@ def test_options_that_would_have_no_effect_are_refused(
 ) -> None:
     (key,) = options
     with pytest.raises(UsageError) as raised:
-        load_generators.bind(replace(shipped(name), options=options), None)
+        binding.bind(replace(shipped(name), options=options), None)
     assert [mistake.where for mistake in raised.value.mistakes] == [
         f"workloads/{name}.yaml: options.{key}"
     ]
@@ -80,14 +80,14 @@ def test_options_that_would_have_no_effect_are_refused(
 def test_work_that_ends_has_no_time_for_a_steady_state_or_for_trials(name: str) -> None:
     load = shipped(name)
     with pytest.raises(UsageError) as raised:
-        load_generators.bind(replace(load, warmup_s=1.0), None)
+        binding.bind(replace(load, warmup_s=1.0), None)
     assert [mistake.what for mistake in raised.value.mistakes] == [
         "is 0s: the work is done once"
     ]
     with pytest.raises(UsageError, match="fixed time"):
-        load_generators.warmed(load, "steady")
+        binding.warmed(load, "steady")
     with pytest.raises(UsageError, match="ends when its work is done"):
-        load_generators.confirmed(load, asked=True)
+        binding.confirmed(load, asked=True)
 
 
 def test_windows_of_work_and_of_loads_that_settle_stay_as_they_are() -> None:
@@ -98,8 +98,8 @@ def test_windows_of_work_and_of_loads_that_settle_stay_as_they_are() -> None:
 
 def test_a_load_has_both() -> None:
     load = shipped("bulk-load")
-    assert load_generators.warmed(load, "steady").warmup_most_s == 120.0
-    assert load_generators.confirmed(load, asked=True).confirm_s == 48.0
+    assert binding.warmed(load, "steady").warmup_most_s == 120.0
+    assert binding.confirmed(load, asked=True).confirm_s == 48.0
 
 
 @pytest.mark.parametrize("name", ENDING)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
+from orchestrator.load_generators import binding
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench.records import Records
@@ -81,7 +81,7 @@ def test_parameters_of_the_loader_alone_are_not_given_to_the_run(
     script: str, of_run: dict[str, int], of_loader: dict[str, int | str]
 ) -> None:
     dataset = Dataset("a-family", {**of_run, **of_loader})
-    workload = load_generators.bind(of_script(script, dataset=dataset), None)
+    workload = binding.bind(of_script(script, dataset=dataset), None)
     command = command_lines.run_command(workload, CLUSTER)
     assert {
         f"--{key.replace('_', '-')}={value}" for key, value in of_run.items()
@@ -121,7 +121,7 @@ def of_script(script: str, **changes: Any) -> Workload:
 def mistake(workload: Workload) -> Mistake:
     """The only mistake of a workload that is refused."""
     with pytest.raises(UsageError) as raised:
-        load_generators.bind(workload, None)
+        binding.bind(workload, None)
     (mistake,) = raised.value.mistakes
     return mistake
 
@@ -212,7 +212,7 @@ def test_an_option_that_takes_effect_is_accepted(
     script: str, options: dict[str, Any]
 ) -> None:
     workload = of_script(script, options=options)
-    assert load_generators.bind(workload, None) == workload
+    assert binding.bind(workload, None) == workload
 
 
 @pytest.mark.parametrize(

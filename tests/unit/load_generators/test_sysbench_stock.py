@@ -21,7 +21,8 @@ import pytest
 
 from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators
+from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.binding import bind
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench_stock import generator as sysbench_stock
 from orchestrator.load_generators.sysbench_stock import own_files, results, scripts

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator import load_generators
 from orchestrator.analysis.statistics import steadiness
 from orchestrator.errors import UsageError
+from orchestrator.load_generators import binding
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
@@ -27,9 +27,7 @@ from orchestrator.parts import ClientLoad
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload
 
-STEADY = load_generators.warmed(
-    replace(a_workload(), script="sysbench/insert.lua"), "steady"
-)
+STEADY = binding.warmed(replace(a_workload(), script="sysbench/insert.lua"), "steady")
 
 
 def heard(
@@ -183,5 +181,5 @@ def test_generators_with_a_fixed_warm_up_refuse() -> None:
     for generator, script in (("benchbase", "tpcc/tpcc.lua"), ("sysbench", "mine.lua")):
         workload = replace(a_workload(), generator=generator, script=script)
         with pytest.raises(UsageError, match="fixed time"):
-            load_generators.warmed(workload, "steady")
-        assert load_generators.warmed(workload, "fixed") is workload
+            binding.warmed(workload, "steady")
+        assert binding.warmed(workload, "fixed") is workload

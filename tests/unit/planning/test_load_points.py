@@ -9,7 +9,7 @@ import pytest
 from orchestrator.design import factors, varied_workloads
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.load_generators import bind
+from orchestrator.load_generators.binding import bind
 from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import followed_by
 from tests.plans import a_plan, a_profile, a_workload, planned

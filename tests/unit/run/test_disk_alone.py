@@ -13,7 +13,8 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import concluding
 from orchestrator.cli.measure.plans import make_plan
-from orchestrator.databases import choose, databases
+from orchestrator.databases import databases
+from orchestrator.databases.choice import choose
 from orchestrator.databases.none import NoDatabase
 from orchestrator.design import disk_matrix, node_disks, used_profiles
 from orchestrator.errors import UsageError

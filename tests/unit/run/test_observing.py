@@ -14,7 +14,7 @@ import pytest
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.drawn_seconds import refusals
-from orchestrator.collectors import of_disks as of_disks_alone
+from orchestrator.collectors.disk_readers import of_disks as of_disks_alone
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER
 from orchestrator.errors import UsageError

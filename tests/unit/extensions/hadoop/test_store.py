@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.databases import choose, databases
+from orchestrator.databases import databases
+from orchestrator.databases.choice import choose
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.extensions.hadoop.store import Store
 from orchestrator.model import STORE, ClusterSpec

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import load_generators
 from orchestrator.cli.measure import members
 from orchestrator.design import factors
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.extensions.hadoop.pages import Servers
 from orchestrator.extensions.hadoop.tera import Tera
+from orchestrator.load_generators import binding
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
@@ -43,9 +43,7 @@ GENERATED = (
 def shipped(name: str, **options: Any) -> Workload:
     text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
     load = workloads.read_workload(f"hdfs-{name}", text, "smoke")
-    return load_generators.bind(
-        replace(load, options={**load.options, **options}), None
-    )
+    return binding.bind(replace(load, options={**load.options, **options}), None)
 
 
 class Jobs(FakePlatform):
