@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from orchestrator.facts import NoteKind
 from orchestrator.model import Doubt, Note
 from orchestrator.report import wording
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats
+from orchestrator.report.sections import caveats, conditions
 from tests.campaigns import build_campaign
 
 CAMPAIGN = build_campaign(workloads=["insert"], frames=False)
@@ -26,6 +28,48 @@ def stamp_of(*doubts: Doubt) -> str:
 
 def capped(profile: str | None, text: str) -> Doubt:
     return Doubt("VM caps the disk", text, "take a larger one", profile=profile)
+
+
+def on_clusters(*changes: Mapping[str, Any]) -> ReportIndex:
+    """Each tier in turn is on a cluster with such a change."""
+    profiles = []
+    for profile, change in zip(CAMPAIGN.plan.profiles, changes, strict=True):
+        profiles.append(replace(profile, cluster=replace(profile.cluster, **change)))
+    plan = replace(CAMPAIGN.plan, profiles=tuple(profiles))
+    return ReportIndex(replace(CAMPAIGN, plan=plan), VERDICT)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "labels"),
+    [
+        ((1, 1, 1), ["One database node"]),
+        ((1, 2, 2), ["2 database nodes"]),
+        ((1, 2, 3), []),
+    ],
+)
+def test_fewer_nodes_than_the_study_has_are_a_stamp(
+    nodes: tuple[int, ...], labels: list[str]
+) -> None:
+    index = on_clusters(*({"nodes": count} for count in nodes))
+    shown = [stamp.label for stamp in caveats.stamps(index)]
+    assert [label for label in shown if "database node" in label] == labels
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({}, None),
+        ({"clients": 2}, "Load clients"),
+        ({"client": "node-1"}, "Client"),
+        ({"network_bytes_per_s": 125_000_000}, "Network"),
+    ],
+)
+def test_what_one_cluster_has_otherwise_is_a_column_of_all(
+    change: dict[str, Any], column: str | None
+) -> None:
+    table = conditions._clusters(on_clusters({}, change, {}))
+    titles = {title.title for title in table.columns}
+    assert titles & {"Load clients", "Client", "Network"} == {column} - {None}
 
 
 def test_what_holds_for_several_tiers_is_said_once() -> None:

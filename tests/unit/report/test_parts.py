@@ -20,9 +20,12 @@ from orchestrator.report.exports import junit
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.rendering.page import draw
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import cache
 from orchestrator.report.wording import ranges
 from tests import report_verdicts
 from tests.campaigns import build_campaign
+from tests.doubted import facts
+from tests.judged import judged_index
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,29 @@ def test_columns_of_words_are_cut_to_the_screen(
     widths: list[int], most: int, fitted: list[int]
 ) -> None:
     assert terminal.fit(widths, [True, True], most) == fitted
+
+
+@pytest.mark.parametrize(
+    ("data_bytes", "words"),
+    [
+        (1_000_000, "fits in the cache: reads need no disk"),
+        (1_000_001, "exceeds the cache"),
+    ],
+)
+def test_data_as_large_as_the_cache_fit_in_it(data_bytes: int, words: str) -> None:
+    sizes = facts(data_bytes=data_bytes, cache_bytes=1_000_000)
+    campaign = build_campaign(
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=1,
+        frames=False,
+        change=sizes,
+    )
+    (part,) = cache.section(judged_index(campaign)).parts
+    table = part.blocks[-1]
+    assert isinstance(table, Table)
+    texts = [cell.text for row in table.rows for cell in row]
+    assert words in texts
 
 
 def test_a_sparkline_of_equal_values_is_low() -> None:
