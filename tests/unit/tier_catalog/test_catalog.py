@@ -153,6 +153,8 @@ def test_a_listed_row_says_what_one_may_buy() -> None:
     )
     (balanced,) = tier_catalog.tiers(CATALOG, text="pd-balanced")
     assert balanced.iops == (3000, 80000)  # the largest VM in the catalog
+    (ssd,) = tier_catalog.tiers(CATALOG, text="pd-ssd")
+    assert ssd.bytes_per_s[1] == 1200 * MIB, "of the largest machine too"
 
 
 def test_vm_sizes_are_listed() -> None:

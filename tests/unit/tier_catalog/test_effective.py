@@ -125,3 +125,11 @@ def test_a_bound_tier_has_the_effective_limits() -> None:
         "that the disks could give"
     )
     assert tier.origin.vm_caps == (VmCap("IOPS", text),)
+
+
+def test_of_two_buckets_the_one_that_is_empty_first_ends_the_burst() -> None:
+    """The VM has 7,200 IOPS and 910 MB/s above its limits, each for half an hour. A disk that takes
+    the half of these IOPS drains their bucket in an hour."""
+    wanted = {**ULTRA, "iops": 16400, "throughput": "1200MB/s"}
+    tier = tier_catalog.bound(chosen(wanted).tier, on(wanted, D8S_V5))
+    assert tier.limits.burst == Burst(16400, 1200 * MB, 1800.0, 0.0)

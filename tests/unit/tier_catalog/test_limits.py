@@ -100,6 +100,7 @@ def test_io1_throughput_follows_its_iops(iops: int, mib_per_s: int) -> None:
 @pytest.mark.parametrize(
     ("wanted", "mib_per_s"),
     [
+        (at("aws/io1", "1280GiB", iops=1000), 250),
         (at("aws/io1", "1280GiB", iops=64000), 1000),
         (at("aws/io2", "16GiB", iops=1000), 256),
         (at("aws/io2", "16GiB", iops=16000), 4000),

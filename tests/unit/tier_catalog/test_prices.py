@@ -174,6 +174,24 @@ def test_two_prices_of_unlike_regions_are_warned_of(
     assert ("not of one list" in warning) is is_warned
 
 
+def test_operations_have_an_effect_where_one_row_bills_them() -> None:
+    (*_, free) = CATALOG.types["aws/gp3"].prices
+    sizes = CATALOG.types["azure/standard-hdd"].sizes or {}
+    (billed, *_) = sizes["S4"].prices
+    assert (
+        list(
+            prices.conflicts(
+                [free, billed], is_given=False, region=None, operations=5.0
+            )
+        )
+        == []
+    )
+    ((key, _),) = prices.conflicts(
+        [free, free], is_given=False, region=None, operations=5.0
+    )
+    assert key == "operations_per_month"
+
+
 def test_price_in_words() -> None:
     steps = [{"above": 3000, "price": 0.005}]
     row = PriceRow.model_validate(
