@@ -55,6 +55,47 @@ def test_fewer_nodes_than_the_study_has_are_a_stamp(
     assert [label for label in shown if "database node" in label] == labels
 
 
+def test_a_doubt_on_fewer_nodes_stands_for_the_stamp() -> None:
+    index = on_clusters({"nodes": 1}, {"nodes": 1}, {"nodes": 1})
+    doubts = Doubt("fewer nodes", "one runs", "add two"), capped("ultra", "less")
+    doubted = ReportIndex(index.campaign, replace(VERDICT, doubts=doubts))
+    shown = [stamp.label for stamp in caveats.stamps(doubted)]
+    assert "One database node" not in shown
+
+
+@pytest.mark.parametrize(
+    ("databases", "labels"),
+    [
+        (("none", "postgresql", "postgresql"), ["One database node"]),
+        (("none", "none", "none"), []),
+        (("existing", "postgresql", "none"), ["One database node, as declared"]),
+    ],
+)
+def test_a_disk_alone_has_no_database_nodes_and_those_of_others_are_declared(
+    databases: tuple[str, ...], labels: list[str]
+) -> None:
+    index = on_clusters(*({"nodes": 1, "database": name} for name in databases))
+    shown = [stamp.label for stamp in caveats.stamps(index)]
+    assert [label for label in shown if "database node" in label] == labels
+
+
+@pytest.mark.parametrize(
+    ("doubts", "texts"),
+    [
+        ((), ["Of nodes.", "Of others."]),
+        ((Doubt("fewer nodes", "one runs", "add two"),), ["Of others."]),
+    ],
+)
+def test_a_note_on_nodes_is_no_stamp_beside_a_doubt_on_them(
+    doubts: tuple[Doubt, ...], texts: list[str]
+) -> None:
+    notes = (Note("nodes as asked", "of nodes"), Note("other", "of others"))
+    plan = replace(CAMPAIGN.plan, notes=notes)
+    index = ReportIndex(replace(CAMPAIGN, plan=plan), replace(VERDICT, doubts=doubts))
+    shown = [stamp.text for stamp in caveats.stamps(index)]
+    assert [text for text in shown if text.startswith("Of ")] == texts
+
+
 @pytest.mark.parametrize(
     ("change", "column"),
     [
