@@ -141,18 +141,18 @@ class Frames:
             self._socket.abort()
 
     @property
-    def exit_code(self) -> int:
-        """The exit code of a command that has ended; -1 if the cluster did not tell."""
+    def exit_code(self) -> int | None:
+        """The exit code of a command that has ended; None if the cluster did not tell."""
         if self._status.get("status") == "Success":
             return 0
         for cause in (self._status.get("details") or {}).get("causes") or []:
             if cause.get("reason") == "ExitCode":
                 return int(cause["message"])
-        return -1
+        return None
 
     @property
     def message(self) -> str:
         """What the cluster said about a command that it could not run; else ""."""
-        if self.exit_code == -1:
+        if self.exit_code is None:
             return str(self._status.get("message") or "")
         return ""

@@ -88,20 +88,21 @@ class Pod:
         output = Output(frames)
         self._follow(doing, frames, output, started + timeout_s + _GRACE_S, how)
         took_s = clock.monotonic() - started
+        exit_code = frames.exit_code
         # A command may itself end with 124 or 137: only the time tells.
-        if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
+        if took_s >= timeout_s and exit_code in (*_ENDED_BY_TIMEOUT, None):
             raise RunError(
                 f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
             )
-        if frames.exit_code != 0:
+        if exit_code != 0:
             commands.after_failure(watch, output, clock)
-        if frames.exit_code == -1:
+        if exit_code is None:
             raise self._cut_off(doing, frames, output)
         out = "".join(output.out)
         err = "".join(output.err)
         return Completed(
             argv=tuple(argv),
-            exit_code=frames.exit_code,
+            exit_code=exit_code,
             out=out,
             err=err,
             duration_s=took_s,
@@ -165,12 +166,16 @@ class Pod:
         except (TierbenchError, OSError) as error:
             frames.cut()
             raise RunError(f"{doing}: {error}", evidence=_text(errors)) from error
-        if frames.exit_code != 0:
-            raise RunError(
-                f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
-                advice="its image needs sh and GNU tar",
-                evidence=_text(errors),
-            )
+        if frames.exit_code == 0:
+            return
+        ended = f"{argv[0]} failed (exit {frames.exit_code})"
+        if frames.exit_code is None:
+            ended = f"{argv[0]} was not run, or cut off {frames.message}".rstrip()
+        raise RunError(
+            f"{doing}: {ended}",
+            advice="its image needs sh and GNU tar",
+            evidence=_text(errors),
+        )
 
     def _begin(
         self, doing: str, argv: Sequence[str], silence_s: float | None = None
