@@ -66,6 +66,17 @@ class Asked:
             return None
         return varied
 
+    @property
+    def is_price_open(self) -> bool:
+        """Whether a tier was chosen without prices that would name another one."""
+        cluster = self.verdict.cluster
+        if cluster is not None and cluster.tier and cluster.monthly_cost is not None:
+            standings = dict(cluster.standings)
+            del standings[cluster.tier]
+            if set(standings.values()) <= {"not enough"}:
+                return False
+        return any(decision.without_prices for decision in self.verdict.decisions)
+
     def workload(self, subject: str) -> Workload | None:
         """The workload that a decision is on; None of the loads of a sweep, which are several."""
         for load in self.campaign.plan.workloads:

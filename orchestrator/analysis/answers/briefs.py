@@ -150,7 +150,7 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     if word in MOOT.values():
         return f"{tier} is enough {word}{price}"
     # Enough is proven of the tier. That it is the cheapest cannot be, without comparable prices.
-    if _is_price_open(asked):
+    if asked.is_price_open:
         return f"{tier} is enough; whether it is the cheapest is open"
     cheaper = _cheaper_open(answer)
     if cheaper:
@@ -162,17 +162,12 @@ def _may_say_buy(asked: Asked, answer: Answer) -> bool:
     """Whether nothing bounds the answer but what is open of a workload."""
     if answer.is_example or _was_not_measured_here(answer):
         return False
-    return answer.sureness.word not in MOOT.values() and not _is_price_open(asked)
+    return answer.sureness.word not in MOOT.values() and not asked.is_price_open
 
 
 def _was_not_measured_here(answer: Answer) -> bool:
     """Figures that were read, or that a program for tests gave, carry no purchase."""
     return is_untested(answer, "any measurement") or is_untested(answer, "real cluster")
-
-
-def _is_price_open(asked: Asked) -> bool:
-    """Whether tiers were chosen without their prices in any decision."""
-    return any(decision.without_prices for decision in asked.verdict.decisions)
 
 
 def _cheaper_open(answer: Answer) -> str:

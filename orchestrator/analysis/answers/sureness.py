@@ -116,7 +116,7 @@ def _word(asked: Asked, tally: Tally) -> SurenessWord:
     if tally.runs_lost or _none_for_all(asked):
         return "partly conclusive"
     # Enough is proven of the tier, but not that nothing cheaper is.
-    if _without_prices(asked):
+    if asked.is_price_open:
         return "enough; price open"
     if _is_cheaper_open(asked):
         return "enough; cheaper not excluded"

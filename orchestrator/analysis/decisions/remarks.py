@@ -212,7 +212,9 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
 
 
 def _is_enough_alone(candidate: Candidate, contest: Contest) -> bool:
-    """Whether nothing is open of any other tier, nor another is enough."""
+    """Whether it has a price, and nothing is open of any other tier, nor another is enough."""
+    if candidate.price is None:
+        return False
     others = len(contest.candidates) - 1
     refused = len(contest.standing("not enough"))
     return not contest.absent and refused == others

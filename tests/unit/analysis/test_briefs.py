@@ -136,8 +136,17 @@ def test_a_tier_that_was_measured_once_does_not_speak_for_the_others() -> None:
     assert "--repeats" not in brief.next_step
 
 
-@pytest.mark.parametrize("without_price", ["premium", "ultra"])
-def test_no_price_is_needed_where_one_tier_alone_is_enough(without_price: str) -> None:
+@pytest.mark.parametrize(
+    ("without_price", "what"),
+    [
+        ("premium", "Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s): 780.00 USD"),
+        # Nobody buys what has no price.
+        ("ultra", "ultra (Ultra Disk, 10,000 IOPS, 250 MB/s) is enough; whether"),
+    ],
+)
+def test_no_other_price_is_needed_where_one_tier_alone_is_enough(
+    without_price: str, what: str
+) -> None:
     """Whatever the others cost, they are proven not to be."""
     slow = (300.0, 301.0, 299.0, 300.5, 299.5)
     values = {("premium", "insert"): slow, ("premium-v2", "insert"): slow}
@@ -148,9 +157,16 @@ def test_no_price_is_needed_where_one_tier_alone_is_enough(without_price: str) -
         without_price,
         price=None,
     )
-    brief = brief_of(campaign)
-    assert brief.what.startswith("Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s)")
-    assert ("780.00 USD" in brief.what) is (without_price != "ultra")
+    assert brief_of(campaign).what.startswith(what)
+
+
+def test_no_price_is_needed_where_one_tier_alone_is_enough_for_all_workloads() -> None:
+    """For insert each tier is enough, and the price of the cheapest is not known."""
+    campaign = build_campaign(workloads=["insert", "tpcc"], repetitions=5, frames=False)
+    answer = judge(with_tier(campaign, "premium", price=None)).answer
+    assert answer is not None
+    assert answer.sureness.word == "conclusive"
+    assert answer.brief.what.startswith("Buy ultra (Ultra Disk, 10,000 IOPS, 250 MB/s)")
 
 
 def test_what_no_run_has_is_not_called_a_figure() -> None:
