@@ -88,21 +88,20 @@ class Pod:
         output = Output(frames)
         self._follow(doing, frames, output, started + timeout_s + _GRACE_S, how)
         took_s = clock.monotonic() - started
-        exit_code = frames.exit_code
         # A command may itself end with 124 or 137: only the time tells.
-        if took_s >= timeout_s and exit_code in (*_ENDED_BY_TIMEOUT, None):
+        if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, None):
             raise RunError(
                 f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
             )
-        if exit_code != 0:
+        if frames.exit_code != 0:
             commands.after_failure(watch, output, clock)
-        if exit_code is None:
+        if frames.exit_code is None:
             raise self._cut_off(doing, frames, output)
         out = "".join(output.out)
         err = "".join(output.err)
         return Completed(
             argv=tuple(argv),
-            exit_code=exit_code,
+            exit_code=frames.exit_code,
             out=out,
             err=err,
             duration_s=took_s,
@@ -166,16 +165,12 @@ class Pod:
         except (TierbenchError, OSError) as error:
             frames.cut()
             raise RunError(f"{doing}: {error}", evidence=_text(errors)) from error
-        if frames.exit_code == 0:
-            return
-        ended = f"{argv[0]} failed (exit {frames.exit_code})"
-        if frames.exit_code is None:
-            ended = f"{argv[0]} was not run, or cut off {frames.message}".rstrip()
-        raise RunError(
-            f"{doing}: {ended}",
-            advice="its image needs sh and GNU tar",
-            evidence=_text(errors),
-        )
+        if frames.exit_code != 0:
+            raise RunError(
+                f"{doing}: {argv[0]} {_end_in_words(frames)}",
+                advice="its image needs sh and GNU tar",
+                evidence=_text(errors),
+            )
 
     def _begin(
         self, doing: str, argv: Sequence[str], silence_s: float | None = None
@@ -356,3 +351,10 @@ def _environment(env: Mapping[str, str]) -> bytes:
 
 def _text(errors: bytes) -> str:
     return errors.decode(errors="replace")[-2000:]
+
+
+def _end_in_words(frames: Frames) -> str:
+    """How a command ended that did not succeed."""
+    if frames.exit_code is None:
+        return f"was not run, or was cut off: {frames.message}"
+    return f"failed (exit {frames.exit_code})"
