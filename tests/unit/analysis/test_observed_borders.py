@@ -153,7 +153,23 @@ def test_an_interval_without_length_is_none() -> None:
     rows = table(in_seconds(np.full(20, 10.0)))
     rows.loc[rows.index[5], "end_s"] = rows.loc[rows.index[5], "begin_s"]
     (demand,) = demands(rows)
-    assert len(demand.ios) == 19
+    # Nor is it one that no disk can have done.
+    assert (len(demand.ios), demand.impossible) == (19, 0)
+
+
+def test_readings_that_are_late_by_half_a_second_are_of_seconds_too() -> None:
+    (demand,) = demands(table(of_steps([*[1.0] * 10, *[1.5] * 10])))
+    assert len(demand.ios) == 20
+
+
+def test_of_two_intervals_with_one_begin_the_shorter_counts_whatever_the_order() -> (
+    None
+):
+    rows = table(of_steps([1.4, 1.0, 1.0]))
+    twice = rows.iloc[[0, 0, 1, 2]].reset_index(drop=True)
+    twice.loc[1, "end_s"] = 1.0
+    (demand,) = demands(twice)
+    assert demand.end_s[0] == 1.0
 
 
 # ------------------------------------------------------------------ what a disk counts
@@ -228,6 +244,15 @@ def test_a_disk_that_did_more_than_its_limit_is_another_one(
     assert (found is not None) is is_counted
 
 
+@pytest.mark.parametrize(("over", "names"), [({}, []), ({0: 0.1}, ["IOPS"])])
+def test_a_limit_above_which_no_time_was_counted_was_not_reached(
+    over: dict[int, float], names: list[str]
+) -> None:
+    counts = CountedLimits.of([counted(10, 1000.0, over)], SOURCE)
+    assert counts is not None
+    assert [cap.name for cap in counts.reached] == names
+
+
 @pytest.mark.parametrize(
     ("cap", "least"),
     [
@@ -275,6 +300,15 @@ def test_a_hundred_seconds_show_whether_what_is_in_flight_follows_the_rate(
     load = replace(in_seconds(rates), queue_s=rates / 1000.0)
     waiting_s = queues.waiting_s(load, RateCap("IOPS", "ios", 1000.0, 1000.0))
     assert (waiting_s == 0.0) is is_free
+
+
+def test_a_second_with_nothing_in_flight_follows_no_rate() -> None:
+    """Each I/O takes 20 ms, but for those of one second."""
+    rates = np.array([40.0 + second % 20 for second in range(200)])
+    queue_s = rates / 50.0
+    queue_s[5] = 0.0
+    load = replace(in_seconds(rates), queue_s=queue_s)
+    assert queues.waiting_s(load, RateCap("IOPS", "ios", 40.0, 40.0)) == 199.0
 
 
 def test_of_one_rate_all_the_time_nothing_can_follow_it() -> None:

@@ -174,6 +174,17 @@ def test_a_limit_reached_for_a_part_of_a_minute_counts_beside_one_that_is_not_kn
     assert observed(demand).machine_share == pytest.approx(of_ios.mean())
 
 
+def test_a_limit_that_was_reached_all_the_time_outweighs_one_that_is_not_known() -> (
+    None
+):
+    always = np.ones(len(MINUTES.begin_s))
+    throttles = (
+        ReportedThrottle("ios", always, "machine"),
+        ReportedThrottle("bytes", np.nan * always, "machine"),
+    )
+    assert observed(replace(MINUTES, reported=throttles)).machine_share == 1.0
+
+
 def test_what_it_did_at_the_reported_limit_is_not_called_that_limit() -> None:
     """It did more in minutes without a report: a limit that was raised, or bursts of a minute."""
     demand = telling(MINUTES, 36)

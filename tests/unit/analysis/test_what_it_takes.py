@@ -65,6 +65,17 @@ def test_two_repetitions_tell_no_range() -> None:
     assert "it takes" not in text.replace("more it takes", "")
 
 
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(2, "a third repetition tells how many more it takes"), (3, ": it takes ")],
+)
+def test_from_three_repetitions_on_an_slo_tells_how_many_it_takes(
+    count: int, words: str
+) -> None:
+    campaign = of({"premium": UNSURE[:count], "ultra": FAST[:count]})
+    assert words in reason(asked_for(campaign, "throughput > 560"))
+
+
 def test_hopeless_noise_says_what_would_lower_it() -> None:
     text = reason(of({"premium": WILD, "ultra": FAST}))
     assert "repetitions" in text
