@@ -149,7 +149,7 @@ class MountedTier:
         self,
         tier: Tier,
         disk: RealDisk,
-        shown: Any,
+        shown: Mapping[str, Any],
         world: World,
         thorough: bool,
         drained: bool,
