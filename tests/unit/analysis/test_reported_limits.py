@@ -177,12 +177,14 @@ def test_a_limit_reached_for_a_part_of_a_minute_counts_beside_one_that_is_not_kn
 def test_a_limit_that_was_reached_all_the_time_outweighs_one_that_is_not_known() -> (
     None
 ):
-    always = np.ones(len(MINUTES.begin_s))
+    """Of half of the time bandwidth is not known; in the rest both are, for 0.2 and 0.3 of it."""
+    is_first = np.arange(len(MINUTES.begin_s)) < len(MINUTES.begin_s) // 2
     throttles = (
-        ReportedThrottle("ios", always, "machine"),
-        ReportedThrottle("bytes", np.nan * always, "machine"),
+        ReportedThrottle("ios", np.where(is_first, 1.0, 0.2), "machine"),
+        ReportedThrottle("bytes", np.where(is_first, np.nan, 0.3), "machine"),
     )
-    assert observed(replace(MINUTES, reported=throttles)).machine_share == 1.0
+    demand = replace(MINUTES, reported=throttles)
+    assert observed(demand).machine_share == pytest.approx(0.75)
 
 
 def test_what_it_did_at_the_reported_limit_is_not_called_that_limit() -> None:
