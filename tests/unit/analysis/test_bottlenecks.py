@@ -270,6 +270,10 @@ def test_a_rule_holds_up_to_its_border(
         ({**ON_THE_WAY, "client_cores": 0.89}, "network_bound"),
         ({**ON_THE_WAY, "client_cores": 0.9}, "unattributed"),
         (
+            {**ON_THE_WAY, "client_cores": 0.9, "client_core_pct": 50.0},
+            "network_bound",
+        ),
+        (
             {**ON_THE_WAY, "low_priority_pct": 29.9, "other_cpu_pct": 35.0},
             "network_bound",
         ),
@@ -314,6 +318,12 @@ def test_both_sides_of_a_border_between_causes(
         ({**AT_CAP, "time_at_iops_cap_pct": 25.0}, "At the IOPS cap 25 %", True),
         ({**AT_CAP, "time_at_iops_cap_pct": 24.9}, "Bursts shorter than", True),
         ({"bandwidth_of_cap_pct": 99.0, **QUEUED}, "(25 MB/s)", True),
+        ({"rate_served_pct": 99.5}, "99.5 % of the transactions", True),
+        ({"nopm_of_ceiling_pct": 97.7}, "reached 97.7 % of the most", True),
+        (TWO_SESSIONS, "Its 2 sessions", True),
+        (ON_ONE_CORE, "used 1.00 cores", True),
+        (ONE_SESSION, "more sessions at a time would use them", True),
+        ({**ON_ONE_CORE, "seen_locked_pct": 0.0}, "more sessions at a time", False),
         ({**AT_CAP, "bandwidth_of_cap_pct": 94.99}, "both at their caps", False),
         ({**AT_CAP, "bandwidth_of_cap_pct": 95.0}, "both at their caps", True),
         ({**AT_CAP, "memory_pressure_pct": 5.0}, "More memory would help", True),
@@ -771,6 +781,11 @@ def test_two_limits_within_five_percent_are_not_told_apart(rival: str) -> None:
     assert close.name == "unattributed"
     assert "cannot be told apart" in close.text
     assert judged({**AT_CAP, rival: 93.0}).name == "iops_cap"
+
+
+def test_a_busy_disk_of_unknown_idle_latency_is_waited_for() -> None:
+    busy = judged({"disk_busy_pct": 95.0}, without="idle_disk_latency_s")
+    assert busy.name == "latency_bound"
 
 
 def test_with_unknown_idle_latency_the_queue_decides() -> None:

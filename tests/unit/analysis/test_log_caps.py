@@ -181,6 +181,7 @@ def test_a_full_cap_of_its_own_is_told_though_the_machine_lowers_it() -> None:
 @pytest.mark.parametrize(
     ("own_pct", "together_pct", "cause"),
     [
+        (0.0, 30.0, "vm_cap"),
         (0.0, 40.0, "vm_cap"),
         (39.9, 40.0, "vm_cap"),
         # As often at its own cap: a faster machine alone would change nothing.

@@ -77,6 +77,7 @@ SLOW_HOST = {
     "disk_queue_depth": 15.1,
     "disk_busy_pct": 99.8,
     "iops_of_cap_pct": 22.5,
+    "time_at_iops_cap_pct": 0.0,
     "bandwidth_of_cap_pct": 5.0,
     "cpu_pct": 26.0,
     "node_cores": 0.26,
