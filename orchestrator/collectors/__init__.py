@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.collectors.cgroup import CgroupCollector
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.disk_account import DiskAccountCollector
 from orchestrator.collectors.dry import DryCollector
@@ -19,7 +19,7 @@ from orchestrator.registry.references import ObjectPlace
 
 def collectors(platform: Platform) -> tuple[Collector, ...]:
     # All are imported, not named as other members are: every campaign reads with all of them.
-    where = local.on(platform)
+    where = node_by_node.on(platform)
     return (
         CgroupCollector(where),
         DiskCollector(where),
@@ -33,7 +33,7 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
     )
 
 
-def _extension_collectors(where: local.Where) -> Iterator[Collector]:
+def _extension_collectors(where: node_by_node.Where) -> Iterator[Collector]:
     for owned in family("collectors", dict[str, str]()).values():
         make = ObjectPlace(owned.entry, owned.origin).imported()
         yield make(where)

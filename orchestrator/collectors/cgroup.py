@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.kernel import containers
 from orchestrator.platforms.common.machine_facts import text_of
 
@@ -12,12 +12,12 @@ _MOUNTS = "/sys/fs/cgroup"
 _COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)
 
 
-class CgroupCollector(local.OnItsMachine):
+class CgroupCollector(node_by_node.OnItsMachine):
     name = "cgroup"
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         folders = _folders(machine, node)
         if "cpuacct" in folders:
             return _version_1(machine, folders)
@@ -26,7 +26,7 @@ class CgroupCollector(local.OnItsMachine):
 
 def _version_1(
     machine: powers.Machine, folders: Mapping[str, str]
-) -> Iterator[local.Reading]:
+) -> Iterator[node_by_node.Reading]:
     usage_ns = int(machine.read(f"{folders['cpuacct']}/cpuacct.usage"))
     yield "cpu_seconds_total", "s", usage_ns * 1e-9
     cpu: Mapping[str, int] = {}
@@ -43,7 +43,7 @@ def _version_1(
     yield "memory_cache_bytes", "bytes", statistics.get("total_cache", 0)
 
 
-def _version_2(machine: powers.Machine, folder: str) -> Iterator[local.Reading]:
+def _version_2(machine: powers.Machine, folder: str) -> Iterator[node_by_node.Reading]:
     cpu = _counters(machine, f"{folder}/cpu.stat")
     yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
     throttled_us = cpu.get("throttled_usec", 0)
@@ -68,7 +68,7 @@ def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
     return folders
 
 
-def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
+def _periods(cpu: Mapping[str, int]) -> Iterable[node_by_node.Reading]:
     """Periods of its CPU quota in which it ran, and those in which it used the quota up; none
     without a quota."""
     # Throttled time is a sum over cores: only the ratio of these is a share of the time.

@@ -5,11 +5,11 @@ Counters of a disk that only holds WAL begin with `wal_`."""
 from collections.abc import Iterable
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.kernel import block_devices, containers
 
 
-class DiskCollector(local.OnItsMachine):
+class DiskCollector(node_by_node.OnItsMachine):
     name = "disk"
 
     def watched(self, node: model.Node) -> bool:
@@ -17,7 +17,7 @@ class DiskCollector(local.OnItsMachine):
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         if node.role != "host":
             # Every machine has devices of these names: OSError if the node's process is not here.
             containers.groups(machine, node)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.counter_sources import DISK_ACCOUNT
 from orchestrator.design.node_disks import DISK_SERVER, WAL_DISK
 from orchestrator.kernel import containers
@@ -37,7 +37,7 @@ def parsed(text: str) -> DiskAccount:
     return DiskAccount(int(waited_ns) * _NANOSECOND, int(took_ns) * _NANOSECOND)
 
 
-class DiskAccountCollector(local.OnItsMachine):
+class DiskAccountCollector(node_by_node.OnItsMachine):
     name = "disk account"
 
     def watched(self, node: model.Node) -> bool:
@@ -49,7 +49,7 @@ class DiskAccountCollector(local.OnItsMachine):
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         # A server that was killed leaves its file: OSError if its process is not here.
         containers.groups(machine, node)
         account = parsed(machine.read(node.sources[DISK_ACCOUNT]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.ebs import EbsCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
@@ -12,7 +12,7 @@ from orchestrator.powers import Machine
 
 
 def of_disks(
-    machines: Sequence[Machine], exporter_path: str, get: local.Get
+    machines: Sequence[Machine], exporter_path: str, get: node_by_node.Get
 ) -> tuple[Collector, ...]:
     """The collectors that read nothing but disks: of a node_exporter page, and of `machines`
     without one, with what EBS volumes count of their limits."""

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.kernel import block_devices, containers, ebs_statistics
 from orchestrator.kernel.ebs_statistics import Ask, EbsStatistics, ask_driver
 
 
-class EbsCollector(local.OnItsMachine):
+class EbsCollector(node_by_node.OnItsMachine):
     name = "ebs"
 
-    def __init__(self, where: local.Where, ask: Ask = ask_driver) -> None:
+    def __init__(self, where: node_by_node.Where, ask: Ask = ask_driver) -> None:
         super().__init__(where)
         self._ask = ask
 
@@ -26,7 +26,7 @@ class EbsCollector(local.OnItsMachine):
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         # The page is asked by ioctl(2), which no agent passes on.
         if not machine.is_here or node.device is None:
             return []
@@ -56,14 +56,14 @@ def _volume(device: str, machine: powers.Machine) -> str:
     return disk
 
 
-def _readings(statistics: EbsStatistics) -> list[local.Reading]:
+def _readings(statistics: EbsStatistics) -> list[node_by_node.Reading]:
     exceeded_s = {
         "ebs_volume_iops": statistics.volume_iops_exceeded_s,
         "ebs_volume_bandwidth": statistics.volume_bandwidth_exceeded_s,
         "ebs_instance_iops": statistics.instance_iops_exceeded_s,
         "ebs_instance_bandwidth": statistics.instance_bandwidth_exceeded_s,
     }
-    readings: list[local.Reading] = []
+    readings: list[node_by_node.Reading] = []
     for limit, seconds in exceeded_s.items():
         readings.append((f"{limit}_exceeded_seconds_total", "s", seconds))
     return readings

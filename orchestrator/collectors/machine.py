@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 
 _TICK_S = 0.01  # USER_HZ of proc_stat(5)
 
@@ -39,10 +39,10 @@ class _Ticks(NamedTuple):
 _Cores = Mapping[str, _Ticks]
 
 
-class MachineCollector(local.OnItsMachine):
+class MachineCollector(node_by_node.OnItsMachine):
     name = "machine"
 
-    def __init__(self, where: local.Where) -> None:
+    def __init__(self, where: node_by_node.Where) -> None:
         super().__init__(where)
         self._cores: dict[str, _Cores] = {}
 
@@ -51,7 +51,7 @@ class MachineCollector(local.OnItsMachine):
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         first, *rest = machine.read("/proc/stat").splitlines()
         ticks = _Ticks.of(first.split()[1:])
         yield "cpu_busy_seconds_total", "s", ticks.busy * _TICK_S
@@ -97,7 +97,7 @@ def _with_steal(ticks: _Ticks) -> int:
     return ticks.busy + ticks.steal
 
 
-def _pressure(machine: powers.Machine, resource: str) -> Iterator[local.Reading]:
+def _pressure(machine: powers.Machine, resource: str) -> Iterator[node_by_node.Reading]:
     """Nothing of a kernel without it."""
     with contextlib.suppress(OSError):
         text = machine.read(f"/proc/pressure/{resource}")

@@ -7,20 +7,20 @@ and its headers once."""
 from collections.abc import Iterable
 
 from orchestrator import model, powers
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.kernel import containers
 from orchestrator.keys.shipped_yaml import shipped
 
 
-class NetworkCollector(local.OnItsMachine):
+class NetworkCollector(node_by_node.OnItsMachine):
     name = "network"
 
     def watched(self, node: model.Node) -> bool:
-        return local.in_container(node) and node.role != "disk"
+        return node_by_node.in_container(node) and node.role != "disk"
 
     def readings(
         self, machine: powers.Machine, node: model.Node
-    ) -> Iterable[local.Reading]:
+    ) -> Iterable[node_by_node.Reading]:
         # OSError if the process is not the container's.
         containers.groups(machine, node)
         process = containers.process_of(machine, node)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Metric
 
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.counter_sources import NODE_EXPORTER, PRESSURE, data_devices
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Node, Sample
@@ -45,18 +45,18 @@ class NodeExporterCollector:
     name = "node_exporter"
 
     def __init__(
-        self, get: local.Get = http_client.get_exporter, path: str | None = None
+        self, get: node_by_node.Get = http_client.get_exporter, path: str | None = None
     ) -> None:
         """`path`: of the page, where it is to have other parts."""
         self._get = get
         self._path = path
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        exporters: list[local.Page] = []
+        exporters: list[node_by_node.Page] = []
         for node in nodes:
             if NODE_EXPORTER in node.sources:
                 exporters.append(_page(node, self._path or _path(node)))
-        return local.samples(exporters, now_s, self._get)
+        return node_by_node.samples(exporters, now_s, self._get)
 
 
 def _path(node: Node) -> str:
@@ -65,12 +65,12 @@ def _path(node: Node) -> str:
     return _PATH
 
 
-def _page(node: Node, path: str) -> local.Page:
+def _page(node: Node, path: str) -> node_by_node.Page:
     devices = data_devices(node.sources)
     parse = partial(
         readings, devices=devices, wal_device=node.wal_device, cards=node.cards
     )
-    return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
+    return node_by_node.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
 
 
 def readings(
@@ -78,7 +78,7 @@ def readings(
     devices: Sequence[str],
     wal_device: str | None = None,
     cards: Collection[str] = (),
-) -> Iterator[local.Reading]:
+) -> Iterator[node_by_node.Reading]:
     """Metric, unit, value. OSError if the text is no page of node_exporter, or if it does not have
     one of the devices (none leave the disk out)."""
     disks = [*devices]
@@ -113,7 +113,9 @@ class _CountedPage:
         self._virtual: str = names["virtual"]
         self._cards = cards
         self.totals: dict[_Ours, float] = {}
-        self.disks: dict[str, list[local.Reading]] = {device: [] for device in disks}
+        self.disks: dict[str, list[node_by_node.Reading]] = {
+            device: [] for device in disks
+        }
         # All disks of the machine, for whom names one that it has not.
         self._devices: set[str] = set()
         self.memory: dict[str, float] = {}
@@ -177,7 +179,7 @@ def _counter_of_mode(mode: str) -> _Ours:
     return _BUSY
 
 
-def _memory(memory: Mapping[str, float]) -> Iterator[local.Reading]:
+def _memory(memory: Mapping[str, float]) -> Iterator[node_by_node.Reading]:
     """Readings of memory, as far as the page has them."""
     if "MemTotal" in memory and "MemAvailable" in memory:
         used_bytes = memory["MemTotal"] - memory["MemAvailable"]
@@ -186,7 +188,9 @@ def _memory(memory: Mapping[str, float]) -> Iterator[local.Reading]:
         yield "memory_cache_bytes", "bytes", memory["Cached"]
 
 
-def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Reading]:
+def _together(
+    disks: Sequence[Sequence[node_by_node.Reading]],
+) -> Iterator[node_by_node.Reading]:
     """The sum of a node's disks, but of busy time the mean."""
     for alike in zip(*disks, strict=True):
         name, unit, _ = alike[0]

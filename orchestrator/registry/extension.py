@@ -79,7 +79,7 @@ class Extension:
     databases: Mapping[str, DatabaseEntry] = field(default_factory=dict)
     load_generators: Mapping[str, GeneratorEntry] = field(default_factory=dict)
     # Name → place of what makes a `parts.Collector` of a function that finds the machine of a node
-    # (`collectors.common.local.on`).
+    # (`collectors.common.node_by_node.on`).
     collectors: Mapping[str, str] = field(default_factory=dict)
     # `enforcement` of a profile → place of what makes a `parts.TierMechanism`.
     tiers: Mapping[str, str] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from orchestrator.parts import Parts
 from orchestrator.planning import durations, planned_loads
 from orchestrator.planning.time_left import run_s
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed, resource_needs
+from orchestrator.run import checks, datasets, resource_needs, spent_times
 from orchestrator.tier import Price
 
 
@@ -76,7 +76,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
     cells = tuple(_cells(plan))
     data_sets = loads(plan, parts, world)
-    steps = durations.steps(plan, data_sets, observed.learnt(world.cache))
+    steps = durations.steps(plan, data_sets, spent_times.learnt_paces(world.cache))
     checked = _ChecksCarriedOut()
     for name, check in checks.every(plan, parts, world):
         checked.carry_out(name, check)
@@ -157,7 +157,7 @@ def loads(plan: Plan, parts: Parts, world: World) -> tuple[planned_loads.Load, .
 def timed(plan: Plan, parts: Parts, world: World) -> Plan:
     """The plan with how long it takes, by what is kept here and was measured here."""
     data_sets = loads(plan, parts, world)
-    return durations.timed(plan, data_sets, observed.learnt(world.cache))
+    return durations.timed(plan, data_sets, spent_times.learnt_paces(world.cache))
 
 
 def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[resource_needs.Need]:

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator import parts, powers
 from orchestrator.design import node_disks
 from orchestrator.planning import paces
-from orchestrator.run import busy_machines, observed
+from orchestrator.run import busy_machines, spent_times
 from orchestrator.run.kept_gates import GatePlace, KeptGates
 from orchestrator.tier import Gate, GateCheck, Tier
 
@@ -93,7 +93,7 @@ class GateTaker:
             took_s = self._world.clock.monotonic() - started_s
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             disks = node_disks.gated(tier)
-            observed.note(name, took_s, self._world, disks)
+            spent_times.keep(name, took_s, self._world, disks)
         # Gates that passed are kept, no others: a disk that failed may have met a busy moment.
         if gate.passed and gate.checks:
             self._kept_gates.keep(gate, tier, place)

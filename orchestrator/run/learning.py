@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.planning import data_sizes, paces
-from orchestrator.run import observed
+from orchestrator.run import spent_times
 from orchestrator.run.run_context import Draft, RunContext
 
 # These phases last as long as planned; only what comes around them is learnt.
@@ -41,4 +41,4 @@ def _note_spent(
     profile = here.profile
     platform = here.world.platform.name
     name = paces.kept_as(what, profile.tier, platform, profile.cluster)
-    observed.note(name, spent_s, here.world, amount)
+    spent_times.keep(name, spent_s, here.world, amount)

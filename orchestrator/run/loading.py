@@ -26,7 +26,7 @@ from orchestrator.parts import (
 )
 from orchestrator.planning import data_sizes, paces
 from orchestrator.powers import World
-from orchestrator.run import ended_disks, observed
+from orchestrator.run import ended_disks, spent_times
 from orchestrator.run.kept_data import (
     DATASET,
     DataSet,
@@ -273,7 +273,7 @@ def _note_pace(data: DataSet, load_s: float, world: World) -> None:
     profile = data.profile
     what = paces.load_of(data.workload)
     name = paces.kept_as(what, profile.tier, world.platform.name, profile.cluster)
-    observed.note(name, load_s, world, data_sizes.data_bytes(data.workload))
+    spent_times.keep(name, load_s, world, data_sizes.data_bytes(data.workload))
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:

@@ -18,7 +18,7 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.cli.prepare import prices as prices_command
 from orchestrator.collectors import node_exporter
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.databases.yugabytedb import collector as yugabytedb
 from orchestrator.design import factors, slo
 from orchestrator.design.disk_matrix import MatrixCell
@@ -174,12 +174,12 @@ def _override(text: str) -> object:
 
 
 def _telemetry(
-    read: Callable[[str], Iterable[local.Reading]],
+    read: Callable[[str], Iterable[node_by_node.Reading]],
 ) -> Callable[[str], object]:
     """As the sampler reads it."""
     node = Node("node-1", "database")
     return lambda text: list(
-        local.each([node], lambda _: ((0.0, each) for each in read(text)))
+        node_by_node.each([node], lambda _: ((0.0, each) for each in read(text)))
     )
 
 
@@ -187,7 +187,7 @@ def _mounts(text: str) -> object:
     return [mount.path for mount in mounts.parsed(text)]
 
 
-def _diskstats(text: str) -> Iterator[local.Reading]:
+def _diskstats(text: str) -> Iterator[node_by_node.Reading]:
     for row in block_devices.counter_rows(PagesOfAMachine(text)).values():  # type: ignore[arg-type]
         yield from block_devices.readings(row)
 

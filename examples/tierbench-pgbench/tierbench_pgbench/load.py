@@ -14,7 +14,7 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common.client import OUT, InClient, run_in_client
-from orchestrator.load_generators.common.options import ended_badly
+from orchestrator.load_generators.common.program_output import ended_badly
 from orchestrator.model import Cluster, Endpoint, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.powers import World

@@ -22,7 +22,7 @@ from orchestrator.model import Objective
 
 @dataclass(frozen=True)
 class ComparedTiers:
-    """The tiers of a compared, and what it knows of them beside their figures.
+    """The tiers of a contest, and what it knows of them beside their figures.
 
     flattered: names of those that a doubt makes look better than they are.
     barred: names of those that can claim nothing, whatever their figures are.
@@ -38,7 +38,7 @@ class ComparedTiers:
 
 @dataclass(frozen=True)
 class Proof:
-    """Standings of all tiers of a compared, by name. `level`: at which claims hold together.
+    """Standings of all tiers of a contest, by name. `level`: at which claims hold together.
     `failing`: whether each keeps `FAILED`. `claims`: p-values of their not being enough."""
 
     comparisons: Mapping[str, tuple[Comparison, ...]]

@@ -30,8 +30,15 @@ from orchestrator.model import (
     Profile,
     Workload,
 )
+from orchestrator.planning import (
+    fit_to_time,
+    overrides,
+    owners,
+    plan,
+    probes,
+    windows,
+)
 from orchestrator.planning import notes as plan_notes
-from orchestrator.planning import overrides, owners, plan, probes, sizes, windows
 from orchestrator.run import forecast
 from orchestrator.texts.foreign_text import shortened
 from orchestrator.texts.prose import counted, listed
@@ -268,7 +275,7 @@ def _in_time(
             loads, replace(request, repetitions=first, most_repetitions=count)
         )
 
-    timed = sizes.in_time(parse_seconds(request.time), workloads, repeated)
+    timed = fit_to_time.fitted(parse_seconds(request.time), workloads, repeated)
     return replace(timed, notes=(*timed.notes, _finds(timed, request.time)))
 
 

@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from orchestrator.databases.existing import disks, servers
+from orchestrator.databases.existing import exporter_host, servers
 from orchestrator.databases.existing.declaration import (
     POSTGRESQL,
     YUGABYTEDB,
     Existing,
     address,
 )
-from orchestrator.databases.existing.disks import HostDisks, Places
+from orchestrator.databases.existing.exporter_host import HostDisks, Places
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, Session
 from orchestrator.yugabyte import pages, queries, versions
@@ -136,9 +136,9 @@ def _ask(declared: Existing, place: int, connect: Connect) -> Host:
             host = replace(host, nodes=nodes, waits_counted=True)
         if flavour == POSTGRESQL:
             host = replace(host, waits_counted=_counts_waits(session))
-            disk_places = disks.places(declared, place, session)
+            disk_places = exporter_host.places(declared, place, session)
         else:
-            disk_places = disks.places(declared, place, None)
+            disk_places = exporter_host.places(declared, place, None)
     if not declared.node_exporters:
         return host
     url = f"{declared.node_exporters[place]}/metrics"
@@ -157,18 +157,22 @@ def _with_machine(
     with http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=cpu&collect[]=meminfo")
         host = replace(
-            host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)
+            host,
+            cpus=exporter_host.processors(body),
+            memory_bytes=exporter_host.memory_bytes(body),
         )
         if disk_places.data or disk_places.wal:
             body = http_client.get_exporter(
                 f"{url}?collect[]=filesystem&collect[]=diskstats"
             )
-        host = replace(host, disks=disks.of_host(declared, place, disk_places, body))
+        host = replace(
+            host, disks=exporter_host.of_host(declared, place, disk_places, body)
+        )
     # An exporter answers with an error if it lacks a collector that is named. These are not needed.
     with suppress(OSError), http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=pressure")
-        host = replace(host, pressure=disks.has_pressure(body))
+        host = replace(host, pressure=exporter_host.has_pressure(body))
     with suppress(OSError), http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=netclass")
-        host = replace(host, netclass=disks.cards(body))
+        host = replace(host, netclass=exporter_host.cards(body))
     return host

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.model import Node, Sample
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages
@@ -24,23 +24,23 @@ class YugabyteDBCollector:
     name = "yugabytedb"
 
     def __init__(self) -> None:
-        self._pace = local.ReadingPace(EVERY_S)
+        self._pace = node_by_node.ReadingPace(EVERY_S)
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         servers = list(_pages(nodes))
         if not servers or not self._pace.is_due(now_s):
             return ()
-        return local.samples(servers, now_s, http_client.get)
+        return node_by_node.samples(servers, now_s, http_client.get)
 
 
-def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:
+def _pages(nodes: Sequence[Node]) -> Iterator[node_by_node.Page]:
     for server in _SERVERS:
         parse = partial(_readings, server.parse)
         for node, url in pages.urls(nodes, server.source).items():
-            yield local.Page(node, f"{url}{server.path}", parse)
+            yield node_by_node.Page(node, f"{url}{server.path}", parse)
 
 
-def _readings(parse: _Parse, body: str) -> Iterator[local.Reading]:
+def _readings(parse: _Parse, body: str) -> Iterator[node_by_node.Reading]:
     for metric, value in parse(body).items():
         yield metric, counters.UNITS[metric.removeprefix("master_")], value
 

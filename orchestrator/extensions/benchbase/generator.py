@@ -32,11 +32,11 @@ from orchestrator.load_generators.common.client import (
     InClient,
     run_in_client,
 )
-from orchestrator.load_generators.common.options import (
+from orchestrator.load_generators.common.options import seed_of
+from orchestrator.load_generators.common.program_output import (
     complaint,
     ended_badly,
     progress,
-    seed_of,
 )
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, LoadAbilities, Recorded, Result, SplitLoad

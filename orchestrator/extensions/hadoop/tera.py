@@ -20,7 +20,8 @@ from orchestrator.extensions.hadoop import pages
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
-from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
+from orchestrator.load_generators.common.options import mistakes
+from orchestrator.load_generators.common.program_output import complaint, ended_badly
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload

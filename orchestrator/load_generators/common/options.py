@@ -1,23 +1,19 @@
-"""Options and parameters by name, which load generators share: what their values must be, what no
-workload may set; and what is alike in all that sysbench prints."""
+"""Options and parameters by name, which load generators share: what their values must be, and what
+no workload may set."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.errors import KeyPlace, LoadError, Mistake
+from orchestrator.errors import KeyPlace, Mistake
 from orchestrator.keys.addresses import Server
 from orchestrator.keys.refusals import raise_all
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import Endpoint, Workload
 from orchestrator.texts.foreign_text import short
-from orchestrator.units import format_number
 
 PREPARED = "db_ps_mode"
 SET_FOR_ALL: Mapping[str, str] = shipped(__package__, "options.yaml")["set_for_all"]
-STARTED = "Threads started!"
-_BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 STOP_GRACE_S = 60.0
 
 
@@ -55,14 +51,6 @@ def _is_of_a_session(option: str) -> bool:
     return option.startswith(("pgsql_", "mysql_", "db_"))
 
 
-def version(console: str) -> str | None:
-    """sysbench's version, from the first line that it prints."""
-    banner = _BANNER.search(console)
-    if banner:
-        return banner[1]
-    return None
-
-
 def connection(endpoints: Sequence[Endpoint]) -> list[str]:
     """sysbench's options for a session with each of these in turn."""
     first = endpoints[0]
@@ -77,47 +65,8 @@ def connection(endpoints: Sequence[Endpoint]) -> list[str]:
     ]
 
 
-def complaint(text: str, *marks: str) -> str:
-    """The first line of a program's output that has one of the marks, else its last one."""
-    last = "no output"
-    for line in text.splitlines():
-        if any(mark in line for mark in marks) and line.strip():
-            return line
-        if line.strip():
-            last = line
-    return last
-
-
-def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
-    """The error of a program that did not run to the end of its load."""
-    return LoadError(
-        f"{program} ended with exit code {exit_code}{why}",
-        advice="its output is among the raw files of the run",
-        evidence=output,
-    )
-
-
 def flags(parameters: Mapping[str, Any]) -> list[str]:
     return [f"--{key.replace('_', '-')}={value}" for key, value in parameters.items()]
-
-
-def reported(line: str) -> tuple[int, float] | None:
-    """The second that a line of sysbench's report is of, and transactions a second in it."""
-    second = re.match(r"\[ (\d+)s \]", line)
-    if not second:
-        return None
-    tps = re.search(r"tps: ([\d.]+)", line)
-    if not tps:
-        return int(second[1]), 0.0
-    return int(second[1]), float(tps[1])
-
-
-def progress(elapsed_s: float, warmup_s: float, measure_s: float, per_s: float) -> str:
-    """The step of a second, counted from the begin of the warm-up."""
-    rate = f"{format_number(per_s)} transactions/s"
-    if elapsed_s <= warmup_s:
-        return f"warm-up {elapsed_s:.0f}/{warmup_s:.0f} s: {rate}"
-    return f"measuring {elapsed_s - warmup_s:.0f}/{measure_s:g} s: {rate}"
 
 
 def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:

@@ -19,6 +19,11 @@ from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, options
 from orchestrator.load_generators.common.client import InClient, put, run_in_client
+from orchestrator.load_generators.common.program_output import (
+    complaint,
+    ended_badly,
+    version,
+)
 from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.metrics import measured
@@ -79,7 +84,7 @@ class Sysbench(InClient):
         on_line = partial(_show_loading, family, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line)
         if done.exit_code != 0:
-            what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
+            what = f"loading {family} failed: {complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         conditions = _conditions(workload, world)
         if conditions:
@@ -115,8 +120,8 @@ class Sysbench(InClient):
         files.keep(out / "sysbench.err", done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
-            why = f": {options.complaint(done.err or done.out)}"
-            raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
+            why = f": {complaint(done.err or done.out)}"
+            raise ended_badly("sysbench", done.exit_code, why, done.tail())
         return _with_work(phases, out)
 
     def limit_sessions(
@@ -227,7 +232,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         more["warmup_drift"] = drift
     unstarted = sum(int(thread.get("unstarted", 0)) for thread in thread_facts)
     facts = GeneratorFacts(
-        version=options.version(console),
+        version=version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
         sysbench_transactions=_total(console),

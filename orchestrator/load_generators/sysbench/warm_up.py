@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import steadiness
-from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common import program_output
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
     ENDS_FILE,
@@ -66,12 +66,12 @@ class WarmUp:
         self._middle_s: float | None = None
 
     def line(self, text: str) -> None:
-        if text.startswith(options.STARTED):
+        if text.startswith(program_output.STARTED):
             self._start_s = self._begin_load()
             if self._workload.warmup_most_s is None:
                 self._begin(self._start_s + self._workload.warmup_s)
             return
-        report = options.reported(text)
+        report = program_output.reported(text)
         if report:
             second, per_s = report
             if self._middle_s is None and self._start_s is not None:
@@ -131,7 +131,7 @@ class WarmUp:
             step = f"warm-up {second} s, until steady, {load.warmup_most_s:g} s at most: {rate}"
         else:
             begins_s = self._middle_s - self._start_s
-            step = options.progress(second, begins_s, load.measure_s, per_s)
+            step = program_output.progress(second, begins_s, load.measure_s, per_s)
         self._world.progress.step(step)
 
     def phases(

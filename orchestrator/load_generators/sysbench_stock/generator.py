@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common import options, program_output
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     InClient,
@@ -265,8 +265,8 @@ def _run_options(workload: Workload, seed: int) -> list[str]:
 def complaint(output: str) -> str:
     """The line of sysbench's output that says best why it failed."""
     if _NO_CONNECTION in output:
-        return options.complaint(output, _NO_CONNECTION)
-    return options.complaint(output, *_COMPLAINTS)
+        return program_output.complaint(output, _NO_CONNECTION)
+    return program_output.complaint(output, *_COMPLAINTS)
 
 
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
@@ -297,7 +297,7 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     # A process that never started its threads would be missing from the load.
     if done.exit_code != 0 or len(console.starts_s) < len(argvs):
         why = f": {complaint(_without_numbers(done.out))}"
-        raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
+        raise program_output.ended_badly("sysbench", done.exit_code, why, done.tail())
     return console.starts_s[0]
 
 
@@ -341,12 +341,12 @@ class _SysbenchConsole:
 
     def line(self, line: str) -> None:
         _, _, text = line.partition(" ")
-        if text.startswith(options.STARTED):
+        if text.startswith(program_output.STARTED):
             self.starts_s.append(self._world.clock.now())
             if self._measures:
                 self._world.window_begins(self.starts_s[0])
             return
-        report = options.reported(text)
+        report = program_output.reported(text)
         if report:
             second, per_s = report
             self._show(second, per_s)
@@ -357,7 +357,9 @@ class _SysbenchConsole:
         warmup_s = self._workload.warmup_s
         if self._measures:
             elapsed_s += warmup_s
-        step = options.progress(elapsed_s, warmup_s, self._workload.measure_s, per_s)
+        step = program_output.progress(
+            elapsed_s, warmup_s, self._workload.measure_s, per_s
+        )
         self._world.progress.step(step)
 
 

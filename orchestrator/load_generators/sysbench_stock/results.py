@@ -17,7 +17,7 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError
 from orchestrator.keys import shipped_yaml
-from orchestrator.load_generators.common.options import version
+from orchestrator.load_generators.common.program_output import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 

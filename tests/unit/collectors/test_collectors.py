@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.collectors.cgroup import CgroupCollector
-from orchestrator.collectors.common import local
+from orchestrator.collectors.common import node_by_node
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.collectors.machine import MachineCollector
@@ -45,7 +45,7 @@ def tree(root: Path, files: dict[str, str]) -> LocalMachine:
     return LocalMachine(root)
 
 
-def on(machine: Machine) -> local.Where:
+def on(machine: Machine) -> node_by_node.Where:
     return lambda _: machine
 
 

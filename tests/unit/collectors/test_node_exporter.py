@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector, readings
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, PRESSURE
-from orchestrator.databases.existing import disks
-from orchestrator.databases.existing.disks import device_of, processors
+from orchestrator.databases.existing import exporter_host
+from orchestrator.databases.existing.exporter_host import device_of, processors
 from orchestrator.model import Node, Sample
 from tests import ROOT
 from tests.pages import Server
@@ -86,7 +86,7 @@ def test_pressure_is_read_where_the_kernel_counts_it() -> None:
     found = {name: value for name, _, value in readings(PAGE + WAITED, ["vda"])}
     assert set(found) == OF_A_NODE | PRESSURES
     assert found["pressure_io_some_seconds_total"] == 159.817709
-    assert disks.has_pressure(WAITED) and not disks.has_pressure(PAGE)
+    assert exporter_host.has_pressure(WAITED) and not exporter_host.has_pressure(PAGE)
 
 
 def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
@@ -107,7 +107,10 @@ def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
 
 
 def test_processors_and_memory_of_a_machine() -> None:
-    assert (disks.processors(PAGE), disks.memory_bytes(PAGE)) == (2, 25274793984)
+    assert (exporter_host.processors(PAGE), exporter_host.memory_bytes(PAGE)) == (
+        2,
+        25274793984,
+    )
 
 
 # ------------------------------------------------------------------ its network
@@ -176,12 +179,12 @@ CLASSES: dict[str, tuple[str, dict[str, float]]] = {
 @pytest.mark.parametrize("machine", CLASSES)
 def test_what_is_made_of_cards_is_no_card(machine: str) -> None:
     page, cards = CLASSES[machine]
-    assert disks.cards(page) == cards
+    assert exporter_host.cards(page) == cards
 
 
 def test_a_byte_counts_once_though_a_bridge_and_a_pair_pass_it_on() -> None:
     """On this page the bytes of all devices are 590 times those that the card sent."""
-    assert disks.cards(NETWORK) == {"eth0": 0.0}
+    assert exporter_host.cards(NETWORK) == {"eth0": 0.0}
     own = {
         "network_received_bytes_total": 2.176817829e09,
         "network_sent_bytes_total": 3.141055e06,

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.databases.existing import (
     against_profile,
     declaration,
-    disks,
+    exporter_host,
     probe,
 )
 from orchestrator.errors import UnavailableError, UsageError
@@ -289,9 +289,9 @@ def test_a_limit_of_sessions_is_certain_if_no_node_is_behind_another_address(
 
 # Two hosts that differ in all that is asked of each.
 FIRST = probe.Host(
-    "b", sessions=300, waits_counted=True, disks=disks.HostDisks(("sdb",))
+    "b", sessions=300, waits_counted=True, disks=exporter_host.HostDisks(("sdb",))
 )
-SECOND = probe.Host("b", sessions=200, disks=disks.HostDisks(on_root=True))
+SECOND = probe.Host("b", sessions=200, disks=exporter_host.HostDisks(on_root=True))
 
 
 @pytest.mark.parametrize("hosts", [(FIRST, SECOND), (SECOND, FIRST)])

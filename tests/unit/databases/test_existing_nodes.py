@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import cluster_facts, declaration, disks, probe
+from orchestrator.databases.existing import (
+    cluster_facts,
+    declaration,
+    exporter_host,
+    probe,
+)
+from orchestrator.databases.existing.exporter_host import HostDisks, Places
 from tests import ROOT
 from tests.fake_existing import (
     POSTGRESQL,
@@ -150,39 +156,41 @@ PAGE = MOUNTS + DISKS + MAPPED
 def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
     path: str, disk: str | None
 ) -> None:
-    assert disks.device_of(PAGE, path) == disk
+    assert exporter_host.device_of(PAGE, path) == disk
 
 
 @pytest.mark.parametrize(
     ("keys", "places", "expected"),
     [
-        ({}, disks.Places(("/mnt/d1",), ("/mnt/d1",)), disks.HostDisks(("sdb",))),
-        ({}, disks.Places(("/mnt/d0",), ("/mnt/log",)), disks.HostDisks(("nvme1n1",), "dm-0")),
-        ({}, disks.Places(("/mnt/d0", "/mnt/d1"), ("/mnt/d0", "/mnt/d1")),
-         disks.HostDisks(("nvme1n1", "sdb"), None,
+        ({}, Places(("/mnt/d1",), ("/mnt/d1",)), HostDisks(("sdb",))),
+        ({}, Places(("/mnt/d0",), ("/mnt/log",)), HostDisks(("nvme1n1",), "dm-0")),
+        ({}, Places(("/mnt/d0", "/mnt/d1"), ("/mnt/d0", "/mnt/d1")),
+         HostDisks(("nvme1n1", "sdb"), None,
                      "nvme1n1 and sdb hold its data, and no single one has the tier's limits")),
-        ({}, disks.Places(("/mnt/d0",), ("/tank/wal",)),
-         disks.HostDisks(("nvme1n1",), None,
+        ({}, Places(("/mnt/d0",), ("/tank/wal",)),
+         HostDisks(("nvme1n1",), None,
                      "/tank/wal is on no disk that its node_exporter shows, and does not count")),
-        ({"devices": "sdb"}, disks.Places(("/mnt/d0", "/mnt/d1")),
-         disks.HostDisks(("sdb",), None, "nvme1n1 and sdb hold its data, and only sdb counts")),
-        ({"devices": "sdb"}, disks.Places(("/mnt/d1",)), disks.HostDisks(("sdb",))),
-        ({"devices": "sdz"}, disks.Places(), disks.HostDisks(("sdz",))),
-        ({}, disks.Places(("/tank",)), disks.HostDisks()),
-        ({"wal_devices": "dm-0"}, disks.Places(("/mnt/d1",), ("/mnt/d1",)),
-         disks.HostDisks(("sdb",), "dm-0")),
-        ({"devices": "sdb", "wal_devices": "vdc"}, disks.Places(),
-         disks.HostDisks(("sdb",), "vdc")),
-        ({"wal_devices": "vdc"}, disks.Places(), disks.HostDisks((), "vdc")),
-        ({"wal_devices": "sdb"}, disks.Places(("/mnt/d1",), ("/mnt/d1",)),
-         disks.HostDisks(("sdb",))),
+        ({"devices": "sdb"}, Places(("/mnt/d0", "/mnt/d1")),
+         HostDisks(("sdb",), None, "nvme1n1 and sdb hold its data, and only sdb counts")),
+        ({"devices": "sdb"}, Places(("/mnt/d1",)), HostDisks(("sdb",))),
+        ({"devices": "sdz"}, Places(), HostDisks(("sdz",))),
+        ({}, Places(("/tank",)), HostDisks()),
+        ({"wal_devices": "dm-0"}, Places(("/mnt/d1",), ("/mnt/d1",)),
+         HostDisks(("sdb",), "dm-0")),
+        ({"devices": "sdb", "wal_devices": "vdc"}, Places(),
+         HostDisks(("sdb",), "vdc")),
+        ({"wal_devices": "vdc"}, Places(), HostDisks((), "vdc")),
+        ({"wal_devices": "sdb"}, Places(("/mnt/d1",), ("/mnt/d1",)),
+         HostDisks(("sdb",))),
     ],
 )  # fmt: skip
 def test_all_directories_count_or_are_doubted(
-    keys: dict[str, str], places: disks.Places, expected: disks.HostDisks
+    keys: dict[str, str],
+    places: Places,
+    expected: HostDisks,
 ) -> None:
     declared, _ = declaration.read(spec(3, 3, None, **keys))
-    assert disks.of_host(declared, 0, places, PAGE) == expected
+    assert exporter_host.of_host(declared, 0, places, PAGE) == expected
 
 
 @pytest.mark.parametrize(("shown_bytes", "memory_bytes"), [(8192, 8192), (0, None)])
@@ -190,7 +198,7 @@ def test_a_page_that_shows_no_memory_leaves_it_unknown(
     shown_bytes: int, memory_bytes: int | None
 ) -> None:
     page = f"node_memory_MemTotal_bytes {shown_bytes}\n"
-    assert disks.memory_bytes(page) == memory_bytes
+    assert exporter_host.memory_bytes(page) == memory_bytes
 
 
 def shown(**flags: str) -> AbstractContextManager[str]:

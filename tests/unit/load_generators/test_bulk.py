@@ -16,7 +16,7 @@ from orchestrator.load_generators import binding
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
-from orchestrator.planning import data_sizes, sizes, windows, workloads
+from orchestrator.planning import data_sizes, fit_to_time, windows, workloads
 from orchestrator.platforms import own_images
 from orchestrator.run import merged_facts
 from tests import ROOT
@@ -93,7 +93,10 @@ def test_work_that_ends_has_no_time_for_a_steady_state_or_for_trials(name: str) 
 def test_windows_of_work_and_of_loads_that_settle_stay_as_they_are() -> None:
     loads = tuple(map(shipped, NAMES))
     assert windows.of_whole_intervals(loads, 300.0) == (loads, (), {})
-    assert [sizes._shorter(load, 0.5).measure_s for load in loads[:2]] == [7.0, 60.0]
+    assert [fit_to_time._shorter(load, 0.5).measure_s for load in loads[:2]] == [
+        7.0,
+        60.0,
+    ]
 
 
 def test_a_load_has_both() -> None:

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.analysis.statistics import steadiness
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import binding
-from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common import program_output
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench.warm_up import (
@@ -118,7 +118,7 @@ def test_a_slow_rise_is_waited_for(tmp_path: Path) -> None:
 def test_the_last_second_of_a_warm_up_is_of_the_warm_up(
     elapsed_s: float, step: str
 ) -> None:
-    shown = options.progress(elapsed_s, warmup_s=10.0, measure_s=60.0, per_s=5.0)
+    shown = program_output.progress(elapsed_s, warmup_s=10.0, measure_s=60.0, per_s=5.0)
     assert shown == f"{step} transactions/s"
 
 

@@ -19,7 +19,7 @@ from orchestrator.design import costs, used_profiles
 from orchestrator.facts import Varied
 from orchestrator.model import Dataset, Plan, Profile, Run, Workload
 from orchestrator.planning import durations, paces, planned_loads
-from orchestrator.run import observed
+from orchestrator.run import spent_times
 from orchestrator.tier import Burst, NodeDisks, OthersDisks
 from orchestrator.tier.disks import ClassWanted
 from tests.apps import an_app
@@ -471,14 +471,14 @@ LOADED = paces.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
 
 
 def loaded(world_cache: Path, took_s: float) -> None:
-    observed.note(LOADED, took_s, fake_world(cache=world_cache), 4 * 105e6)
+    spent_times.keep(LOADED, took_s, fake_world(cache=world_cache), 4 * 105e6)
 
 
 def test_rates_are_learnt_with_room_beyond_them(tmp_path: Path) -> None:
-    assert observed.learnt(tmp_path) == {}
+    assert spent_times.learnt_paces(tmp_path) == {}
     loaded(tmp_path, 10.0)
     loaded(tmp_path, 30.0)
-    pace = observed.learnt(tmp_path)[LOADED]
+    pace = spent_times.learnt_paces(tmp_path)[LOADED]
     assert pace.span.least_s == pytest.approx(1 / (42e6 * 1.5))
     assert pace.span.most_s == pytest.approx(1.5 / 14e6)
     assert pace.source.startswith("measured here, last on ")
@@ -498,7 +498,7 @@ def test_what_was_seen_of_little_data_narrows_nothing_of_much(
     loaded(tmp_path, 10.0)
     loaded(tmp_path, 30.0)
     plan = replace(a_plan(), workloads=(tpcc(warehouses),))
-    steps = durations.steps(plan, None, observed.learnt(tmp_path))
+    steps = durations.steps(plan, None, spent_times.learnt_paces(tmp_path))
     step = next(one for one in steps if "load" in one.what)
     assert "measured here" in step.source
     around = paces.AROUND["postgresql"].span
@@ -521,6 +521,6 @@ def test_the_slowest_load_of_tpcc_by_hand() -> None:
 )  # fmt: skip
 def test_a_damaged_file_of_durations_is_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "durations.json").write_bytes(content.encode("latin-1"))
-    assert observed.learnt(tmp_path) == {}
+    assert spent_times.learnt_paces(tmp_path) == {}
     loaded(tmp_path, 10.0)
-    assert list(observed.learnt(tmp_path)) == [LOADED]
+    assert list(spent_times.learnt_paces(tmp_path)) == [LOADED]

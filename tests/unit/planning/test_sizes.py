@@ -13,7 +13,7 @@ from orchestrator.cli.measure import plans
 from orchestrator.design import factors
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Plan, Workload
-from orchestrator.planning import data_sizes, sizes
+from orchestrator.planning import data_sizes, fit_to_time, sizes
 from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has
@@ -212,7 +212,7 @@ def test_most_repetitions_fit_and_windows_shrink_for_five(
     budget_s: float, repetitions: int, measure_s: float
 ) -> None:
     load = replace(a_workload(), warmup_s=60.0, measure_s=300.0)
-    plan = sizes.in_time(budget_s, [load], planned)
+    plan = fit_to_time.fitted(budget_s, [load], planned)
     assert plan.repetitions == repetitions
     assert plan.workloads[0].measure_s == pytest.approx(measure_s, abs=16)
     assert plan.most_s is not None and plan.most_s <= budget_s
@@ -221,7 +221,7 @@ def test_most_repetitions_fit_and_windows_shrink_for_five(
 def test_too_little_time_is_refused_with_what_two_repetitions_take() -> None:
     load = replace(a_workload(), warmup_s=60.0, measure_s=300.0)
     with pytest.raises(UsageError, match=r"two repetitions take 84 s to 2\.80 min"):
-        sizes.in_time(100.0, [load], planned)
+        fit_to_time.fitted(100.0, [load], planned)
 
 
 def test_a_campaign_by_time_says_what_it_finds(

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.parts import NodesData, TierAbilities
 from orchestrator.powers import World
-from orchestrator.run import datasets, observed, resource_needs
+from orchestrator.run import datasets, resource_needs, spent_times
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Tier
 from orchestrator.tiers import tier_mechanisms
@@ -307,13 +307,13 @@ def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(
 ) -> None:
     campaign = make()
     campaign.execute()
-    observed.note("a part", 5.0, campaign.world)
+    spent_times.keep("a part", 5.0, campaign.world)
     cut = sorted(campaign.world.cache.rglob("*.json"))
     assert {"dataset.json", "durations.json"} <= {file.name for file in cut}
     for file in cut:
         file.write_bytes(file.read_bytes()[: int(file.stat().st_size * part)])
     assert {one.outcome for one in campaign.execute()} == {"done"}
-    observed.note("a part", 5.0, campaign.world)
+    spent_times.keep("a part", 5.0, campaign.world)
     for file in cut:
         json.loads(file.read_text())  # each is whole again
 

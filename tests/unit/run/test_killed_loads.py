@@ -16,7 +16,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import LoadAbilities
 from orchestrator.powers import World
-from orchestrator.run import datasets, observed
+from orchestrator.run import datasets, spent_times
 from tests.fake_parts import FakeGenerator
 from tests.fakes import QuietProgress
 from tests.plans import a_profile, a_workload
@@ -75,7 +75,7 @@ def test_a_killed_load_goes_on_from_its_disks(make: Make) -> None:
 
 
 def paces_of_loads(campaign: Campaign) -> list[str]:
-    learnt = observed.learnt(campaign.world.cache)
+    learnt = spent_times.learnt_paces(campaign.world.cache)
     return [name for name in learnt if name.startswith("load ")]
 
 

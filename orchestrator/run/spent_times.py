@@ -36,7 +36,7 @@ class _Seen:
 _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 
-def learnt(cache: Path) -> dict[str, Pace]:
+def learnt_paces(cache: Path) -> dict[str, Pace]:
     """The paces that were learnt, by `paces.kept_as`."""
     paces: dict[str, Pace] = {}
     for name, times in _read(cache).items():
@@ -60,7 +60,7 @@ def _day(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).date().isoformat()
 
 
-def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> None:
+def keep(name: str, took_s: float, world: World, amount: float | None = 1.0) -> None:
     """Keeps how long so many bytes took, or so many times of one thing."""
     if not amount or took_s <= 0:
         return

@@ -13,7 +13,7 @@ from orchestrator.errors import NodeError
 from orchestrator.model import Plan
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import Span
-from orchestrator.run import observed
+from orchestrator.run import spent_times
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan, a_profile
@@ -52,7 +52,7 @@ TOOK_S = {
 def reckoned(campaign: Campaign) -> dict[str, Span]:
     """The steps of the same plan, by the first word of what they are."""
     plan = a_plan(repetitions=3)
-    made = steps(plan, None, observed.learnt(campaign.world.cache))
+    made = steps(plan, None, spent_times.learnt_paces(campaign.world.cache))
     return {step.what.split()[0]: step.total for step in made}
 
 
@@ -125,8 +125,8 @@ def test_what_little_took_says_nothing_of_much(make: Make) -> None:
     """Copying 10 MB takes as long as beginning to copy does, and is no pace of a terabyte."""
     campaign = make(Log())
     for amount, took_s in ((1e7, 1.0), (4e9, 10.0), (16e9, 20.0)):
-        observed.note("restore", took_s, campaign.world, amount)
-    pace = observed.learnt(campaign.world.cache)["restore"]
+        spent_times.keep("restore", took_s, campaign.world, amount)
+    pace = spent_times.learnt_paces(campaign.world.cache)["restore"]
     assert pace.span.most_s == pytest.approx(ROOM * 10.0 / 4e9)
     assert pace.rate.startswith("267 to 1,200 MB/s")
 
@@ -134,7 +134,7 @@ def test_what_little_took_says_nothing_of_much(make: Make) -> None:
 def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:
     campaign = slow(make)
     campaign.execute()
-    learnt = observed.learnt(campaign.world.cache)
+    learnt = spent_times.learnt_paces(campaign.world.cache)
     for plan in (
         a_plan(("ultra",)),
         replace(a_plan(), platform="kubernetes"),
