@@ -185,6 +185,14 @@ def test_few_campaigns_prove_nothing() -> None:
     assert "with 1 comparable campaign: 8 are needed" in drawn(of(over([100.0])))
 
 
+@pytest.mark.parametrize(("days", "are_few"), [(7, True), (8, False)])
+def test_eight_campaigns_are_enough_for_a_change_of_level(
+    days: int, are_few: bool
+) -> None:
+    text = drawn(of(over(RATES[:days])))
+    assert ("No change of level can be proven" in text) is are_few
+
+
 def test_without_that_cell_there_is_no_trend() -> None:
     assert trend(over(RATES), "premium", "point-select") is None
     assert trend([], "ultra", "point-select") is None

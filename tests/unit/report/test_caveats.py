@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import NoteKind
-from orchestrator.model import Doubt, Note
+from orchestrator.model import Doubt, Note, Record
 from orchestrator.report import wording
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, conditions
@@ -111,6 +111,36 @@ def test_what_one_cluster_has_otherwise_is_a_column_of_all(
     table = conditions._clusters(on_clusters({}, change, {}))
     titles = {title.title for title in table.columns}
     assert titles & {"Load clients", "Client", "Network"} == {column} - {None}
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [("17", "postgresql 17"), (None, "postgresql")]
+)
+def test_a_cluster_has_its_version_if_one_was_asked_for(
+    version: str | None, words: str
+) -> None:
+    index = on_clusters({"database": "postgresql", "version": version}, {}, {})
+    first = conditions._clusters(index).rows[0]
+    assert words in [cell.text for cell in first]
+
+
+def test_facts_that_changed_from_run_to_run_are_none_of_a_tier() -> None:
+    def change(record: Record) -> Record:
+        told: dict[str, Any] = {"same": 7, "unlike": record.run.number, "none": None}
+        if record.run.number == 1:
+            told["once"] = 8
+        return replace(record, facts={**record.facts, "made": told})
+
+    campaign = build_campaign(
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=2,
+        frames=False,
+        change=change,
+    )
+    found = conditions._constant_facts(ReportIndex(campaign, VERDICT), "premium")
+    made = {name: value for name, value in found.items() if name.startswith("made.")}
+    assert made == {"made.same": "7", "made.once": "8"}
 
 
 def test_what_holds_for_several_tiers_is_said_once() -> None:

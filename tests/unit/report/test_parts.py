@@ -68,14 +68,18 @@ def test_columns_of_words_are_cut_to_the_screen(
 
 
 @pytest.mark.parametrize(
-    ("data_bytes", "words"),
+    ("data_bytes", "cache_bytes", "words"),
     [
-        (1_000_000, "fits in the cache: reads need no disk"),
-        (1_000_001, "exceeds the cache"),
+        (1_000_000, 1_000_000, "fits in the cache: reads need no disk"),
+        (1_000_001, 1_000_000, "exceeds the cache"),
+        (1_000_001, None, "not recorded"),
+        (None, 1_000_000, "not recorded"),
     ],
 )
-def test_data_as_large_as_the_cache_fit_in_it(data_bytes: int, words: str) -> None:
-    sizes = facts(data_bytes=data_bytes, cache_bytes=1_000_000)
+def test_data_as_large_as_the_cache_fit_in_it(
+    data_bytes: int | None, cache_bytes: int | None, words: str
+) -> None:
+    sizes = facts(data_bytes=data_bytes, cache_bytes=cache_bytes)
     campaign = build_campaign(
         profiles=["premium"],
         workloads=["insert"],
@@ -88,6 +92,7 @@ def test_data_as_large_as_the_cache_fit_in_it(data_bytes: int, words: str) -> No
     assert isinstance(table, Table)
     texts = [cell.text for row in table.rows for cell in row]
     assert words in texts
+    assert "premium" in texts, "a tier alone is not called all"
 
 
 def test_a_sparkline_of_equal_values_is_low() -> None:
