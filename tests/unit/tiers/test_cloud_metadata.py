@@ -155,6 +155,18 @@ def test_another_type_is_a_warning_and_other_figures_are_differences(
     assert recorded([answer])["differences"] == list(answer.differences)
 
 
+@pytest.mark.parametrize(
+    ("provisioned", "differs"), [(949, True), (950, False), (1050, False), (1051, True)]
+)
+def test_a_figure_is_the_declared_one_within_5_pct(
+    tmp_path: Path, provisioned: int, differs: bool
+) -> None:
+    service = Service({AZURE_URL: azure(opsPerSecondThrottle=str(provisioned))})
+    place = "dev/disk/azure/scsi1/lun0"
+    answer = about(tmp_path, service, "azure", "sdc", place, iops=1_000)
+    assert bool(answer.differences) is differs
+
+
 def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(
     tmp_path: Path,
 ) -> None:

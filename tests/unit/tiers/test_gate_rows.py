@@ -333,6 +333,51 @@ def test_a_drained_disk_is_held_to_its_base() -> None:
     assert loads[-2:] == ["4k", "256k"]
 
 
+def loads(peak_iops: int, per_s: float, load_s: float = 5.0) -> list[dict[str, Any]]:
+    """Those that use up 20 s of credit above 2,000 IOPS, on a disk that does so many a second."""
+    burst = Burst(peak_iops, None, 20.0)
+    tier = a_tier("x", "X", "mounted", 2_000, 60_000_000, burst=burst)
+    world = fake_world()
+    credit = drain.Credit(tier, world)
+
+    def measure(_block_bytes: int, _seconds: float) -> float:
+        world.clock.sleep(load_s)
+        return per_s
+
+    credit.use_up([4_096], measure)
+    return credit.drained
+
+
+@pytest.mark.parametrize(("peak_iops", "count"), [(2_100, 0), (2_101, 1)])
+def test_a_peak_that_a_gate_allows_of_the_base_is_not_used_up(
+    peak_iops: int, count: int
+) -> None:
+    """A gate allows 5 % more."""
+    assert len(loads(peak_iops, per_s=2_000.0)) == count
+
+
+@pytest.mark.parametrize(("per_s", "fell"), [(2_100.0, True), (2_101.0, False)])
+def test_a_disk_has_fallen_when_a_gate_allows_its_rate(
+    per_s: float, fell: bool
+) -> None:
+    (load,) = loads(3_500, per_s)
+    assert load["fell"] is fell
+
+
+@pytest.mark.parametrize(("load_s", "took_s"), [(40.0, 80.0), (40.1, 40.1)])
+def test_a_disk_is_loaded_for_half_as_long_again_and_10_s(
+    load_s: float, took_s: float
+) -> None:
+    (load,) = loads(3_500, 3_500.0, load_s)
+    assert load["took_s"] == took_s
+
+
+def test_what_a_disk_earns_between_two_jobs_is_used_up_in_the_ramp() -> None:
+    """1.5 s at 500 a second last 1.5 s above them; with large blocks its peak is its base."""
+    tier = a_tier("x", "X", "mounted", 500, 60_000_000, burst=Burst(1_000, None, 60.0))
+    assert drain.Credit(tier, fake_world()).ramp_s == 1.5
+
+
 def test_a_disk_that_never_falls_fails() -> None:
     """Its burst or its base is not what was declared; it is loaded once only."""
     gate, loads = drained(mounted(), float("inf"))
@@ -376,6 +421,16 @@ def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
         )
 
 
+@pytest.mark.parametrize(("requests", "p99_s"), [(999, None), (1_000, 0.007)])
+def test_a_99th_percentile_is_told_from_1000_requests_on(
+    requests: int, p99_s: float | None
+) -> None:
+    """Then ten took longer."""
+    percentiles = {"lat_ns": {"percentile": {"99.000000": 7e6}}}
+    job = {"read": {"total_ios": requests, **percentiles}}
+    assert fio_jobs.p99_s(job, "read") == p99_s
+
+
 @pytest.mark.parametrize(
     ("shared", "together", "verdicts"),
     [
@@ -384,6 +439,8 @@ def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
         (Limits(1_500, 40_000_000), 2_000, [FASTER, "ok"]),  # each by itself
         (Limits(1_500, 40_000_000), 1_200, ["slow", "ok"]),
         (Limits(5_000, 40_000_000), 2_000, ["not reachable", "ok"]),
+        # Two disks of 1,000 reach just what is shared.
+        (Limits(2_000, 40_000_000), 2_000, ["ok", "ok"]),
     ],
 )
 def test_limits_of_all_disks_are_held_against_two_at_once(

@@ -26,7 +26,7 @@ from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, StepRate, burst_in
 from tests import ROOT
 from tests.clocks import SetClock
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakeClock, FakePlatform, fake_world
 from tests.tiers import a_tier, changed
 
 READS = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
@@ -181,9 +181,12 @@ class RecordedFio:
     )
     container: Container = field(default_factory=lambda: FIO.container("fio"))
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    clock: FakeClock = field(default_factory=FakeClock)
 
     def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
         self.asked.append((job, settings))
+        if job == "depth":
+            self.clock.sleep(5.0)
         if job == "latency":
             lat_ns = {"lat_ns": {"N": sum(self.bins.values()), "bins": self.bins}}
             return [ways(self.alone_per_s * 4096 / 2, lat_ns)]
@@ -201,7 +204,7 @@ def recorded(
     clock: Clock | None = None,
 ) -> recorded_disk.RecordedDisk:
     facts = {"device": "sdb", "model": "Virtual Disk"}
-    world = fake_world(clock=clock, platform=FIO)
+    world = fake_world(clock=clock or fio.clock, platform=FIO)
     return recording.record(
         Path("/mnt/p15"),
         effort,
@@ -235,7 +238,9 @@ def test_how_long_it_took_is_right_if_the_clock_is_set_meanwhile() -> None:
     assert recorded(Setting(), clock=clock).measured["took_s"] == 0.0
 
 
-@pytest.mark.parametrize(("alone_per_s", "pause_us"), [(300, "0"), (1000, "2000")])
+@pytest.mark.parametrize(
+    ("alone_per_s", "pause_us"), [(300, "0"), (500, "0"), (501, "2000"), (1000, "2000")]
+)
 def test_single_requests_never_wait_for_a_cap(
     alone_per_s: float, pause_us: str
 ) -> None:
@@ -244,6 +249,16 @@ def test_single_requests_never_wait_for_a_cap(
     recorded(fio)
     pauses = [settings["PAUSE_US"] for job, settings in fio.asked if job == "latency"]
     assert pauses == ["0", pause_us]
+
+
+@pytest.mark.parametrize(("hold_s", "steps"), [(20.0, 4), (20.1, 5)])
+def test_a_lasting_load_is_looked_at_every_five_seconds(
+    hold_s: float, steps: int
+) -> None:
+    fio = RecordedFio()
+    recorded(fio, replace(recording.QUICK, hold_s=hold_s))
+    jobs = [job for job, _ in fio.asked]
+    assert jobs.count("depth") == steps
 
 
 def test_a_disk_on_which_nothing_was_timed_is_an_error() -> None:
@@ -258,6 +273,12 @@ def test_a_disk_on_which_nothing_was_timed_is_an_error() -> None:
         ([3500, 1200, 3500, 3500, 3500, 3500], None),
         ([1100] * 6, None),
         ([1100] * 3, None),
+        # Three steps make the peak, so the fall is in a fourth one at least.
+        ([3500, 3500, 1100], None),
+        ([3500, 3500, 3500, 1100], (3500, 1100, 15.0)),
+        # Nine tenths of the peak are not low yet.
+        ([3500, 3500, 3500, 3150, 1100], (3500, 1100, 20.0)),
+        ([3500, 3500, 3500, 3149, 1100], (3500, 2124.5, 15.0)),
         ([3500, 3500, 3500, 1100, 3500, 1100], (3500, 1100, 25.0)),
     ],
 )

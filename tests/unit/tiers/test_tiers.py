@@ -143,6 +143,12 @@ def test_change_asks_sets_and_reads_back() -> None:
     assert engine.asked[-1] == ("exec", "disk", "device", "limits")
 
 
+def test_a_limit_of_0_takes_it_away() -> None:
+    now = '{"iops": 0}'
+    engine = Answers({"device set iops=0": now, "device limits": now})
+    assert change(engine, iops=0) == {"iops": 0}
+
+
 def test_change_refuses_what_the_device_then_does_not_enforce() -> None:
     engine = Answers(
         {"device set iops=4000": '{"iops": 4000}', "device limits": '{"iops": 1100}'}
@@ -319,6 +325,58 @@ def test_the_ladder_finds_the_depth_where_the_cap_is_reached() -> None:
     assert {row.verdict for row in (*rows, knee)} == {"not declared"}
     assert knee.measured == 4
     assert knee.limit == "queue depth at which reads reach the cap (cap × latency: 3.3)"
+
+
+@pytest.mark.parametrize(("iops", "depth"), [(1045, 4), (1044, 8)])
+def test_a_cap_is_reached_from_95_pct_of_it_on(iops: float, depth: int) -> None:
+    """1,100 are declared."""
+    *_, knee = measured_checks.ladder(PREMIUM, [(4, rates(iops)), (8, rates(1100))])
+    assert knee.measured == depth
+
+
+@pytest.mark.parametrize(
+    ("depth", "measured", "verdict"),
+    [
+        # At 20 ms each 19 in flight are 950 a second, and 18 are 900.
+        (19, 990.0, "ok"),
+        (18, 900.0, "not reachable"),
+    ],
+)
+def test_a_cap_is_judged_where_the_depth_reaches_95_pct_of_it(
+    depth: int, measured: float, verdict: str
+) -> None:
+    far = changed(PREMIUM, iops=1000, read_latency_s=0.02)
+    rate = measured_checks.MeasuredRate("iops_read", "IOPS", read_share=1.0)
+    check = measured_checks.rate_check(far, rate, measured, 4096, depth)
+    assert check.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("iops", "verdict"),
+    [(3675.0, "bursting"), (3676.0, "faster than declared (cache or burst)")],
+)
+def test_a_real_disk_bursts_up_to_5_pct_above_its_peak(
+    iops: float, verdict: str
+) -> None:
+    """Its peak is 3,500 a second."""
+    real = changed(PREMIUM, like="mounted", burst=Burst(3500, None, 30.0))
+    rate = measured_checks.MeasuredRate("iops_read", "IOPS", read_share=1.0)
+    check = measured_checks.rate_check(real, rate, iops, 4096, 128)
+    assert check.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict"),
+    [
+        (949, "slow"),
+        (950, "ok"),
+        (1050, "ok"),
+        (1051, "faster than declared (cache or burst)"),
+    ],
+)
+def test_a_rate_of_1000_may_be_off_by_5_pct(measured: float, verdict: str) -> None:
+    check = expected.judged("iops_read", "x", "1/s", 1000, measured, 5.0)
+    assert check.verdict == verdict
 
 
 def test_without_a_cap_the_highest_rate_counts_as_one() -> None:

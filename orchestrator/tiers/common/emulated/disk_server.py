@@ -121,10 +121,8 @@ def devices(
     """Serves each file as a device with a volume on it; facts are what the last server reported,
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
-    in_turn = False
-    if len(files) > 1:
-        # Each measures its overhead when it begins: two on one kernel would disturb each other.
-        in_turn = kernels(world.platform.machines_of_nodes()) < len(files)
+    # Each measures its overhead when it begins: two on one kernel would disturb each other.
+    in_turn = kernels(world.platform.machines_of_nodes()) < len(files)
     brackets = [_served(verb, file, settings, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
         overheads: dict[str, dict[str, float]] = {}

@@ -254,10 +254,10 @@ def burst_in(rates: Sequence[StepRate]) -> RecordedBurst | None:
     peak = statistics.median(step.iops for step in rates[:_FIRST_STEPS])
     low = len(rates)
     # The search begins at the end: a rate that fell and rose again was no burst that ended.
-    while low > 0 and rates[low - 1].iops < _FALLEN * peak:
+    # It ends at the first steps, of which one is no slower than their median.
+    while rates[low - 1].iops < _FALLEN * peak:
         low -= 1
-    # Slow from the first step on, or never: there is no burst to tell.
-    if not 0 < low < len(rates):
+    if low == len(rates):
         return None
     base = statistics.median(step.iops for step in rates[low:])
     return RecordedBurst(
