@@ -26,7 +26,13 @@ from orchestrator.tiers import mounted
 from orchestrator.tiers.common.real import node_places, real_disk, recording
 from orchestrator.tiers.common.real.cloud_metadata import of_clouds
 from tests.disk_scripts import Engine
-from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
+from tests.fakes import (
+    FakePlatform,
+    FarPlatform,
+    completed,
+    fake_world,
+    this_machine_has,
+)
 from tests.tiers import a_tier, changed
 
 LINES = """\
@@ -145,6 +151,15 @@ def test_paths_that_cannot_be_meant_or_used(
 ) -> None:
     with pytest.raises(error, match=words):
         believable(root, path.format(root) or None, needed_bytes)
+
+
+def test_a_disk_may_be_filled_to_its_last_byte(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, free_bytes=2**30)
+    assert believable(root, root / "disk", needed_bytes=2**30)
+    with pytest.raises(UnavailableError, match="are needed"):
+        believable(root, root / "disk", needed_bytes=2**30 + 1)
 
 
 @pytest.mark.parametrize(

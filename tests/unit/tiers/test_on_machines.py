@@ -5,6 +5,7 @@ Method: two fixture machines with a disk each; scripts run here as on one (test_
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.powers import PlatformAbilities, World
+from orchestrator.powers import Completed, ContainerSpec, PlatformAbilities, World
 from orchestrator.run import resource_needs
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Snapshots, Tier
 from orchestrator.tiers.common.any_disk import removal
@@ -136,6 +137,34 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
     restored = disks.facts["restored"]
     assert (restored["way"], restored["quiet"]) == ("copy", True)
     assert restored["machines"]["vm2"]["caches_dropped"] == "of the files"
+
+
+class Together(Vm):
+    """Restores when the others do too."""
+
+    def __init__(self, root: Path, all_restore: threading.Barrier) -> None:
+        super().__init__(root, root.name)
+        self._all_restore = all_restore
+
+    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+        if "restore" in (*(spec.entrypoint or ()), *spec.command):
+            self._all_restore.wait(20)
+        return super().once(spec, timeout_s)
+
+
+def test_machines_with_kernels_of_their_own_restore_at_once(
+    tier: Tier, world: World, roots: list[Path]
+) -> None:
+    for root in roots:
+        boot = root / "proc/sys/kernel/random/boot_id"
+        boot.parent.mkdir(parents=True)
+        boot.write_text(f"boot of {root.name}\n")
+    found = loaded(tier, world)
+    all_restore = threading.Barrier(len(roots))
+    platform = Vms([Together(root, all_restore) for root in roots])
+    together = replace(world, platform=platform)
+    with restoring.attached(tier, NodesData(SIZES, found), together) as disks:
+        assert len(disks.volumes) == len(roots)
 
 
 def test_caches_of_this_computer_are_not_those_of_the_machines(
