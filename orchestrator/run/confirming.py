@@ -199,7 +199,7 @@ def sessions(
     # Threads that were never started cannot be added, so sessions are only made fewer.
     all_threads, less = LESS
     # Threads are whole, so what is told is the share that was set, not the one wished for.
-    fewer = max(1, round(less * threads))
+    fewer = min(threads - 1, round(less * threads))
     return Lever(set_times, (all_threads, fewer / threads))
 
 

@@ -146,6 +146,34 @@ def test_the_disk_is_that_of_the_node_that_was_at_a_cap_most(
     assert (disk.node, disk.cap, disk.seconds_pct) == ("node-2", "iops", 100.0)
 
 
+def test_the_disk_is_looked_at_every_five_seconds(plan: Plan, tmp_path: Path) -> None:
+    clock = FakeClock()
+    feed = LiveFeed(clock)
+    feed.hear(CampaignBegins(tmp_path, plan))
+    begin_run(feed, plan, 0)
+    feed.hear(NodesWatched([Node("node-1", "database")]))
+    disk_samples(feed, "node-1", 0.0)
+    first = seen(feed).disk
+    disk_samples(feed, "node-1", 1e6)
+    clock.sleep(4.0)
+    assert seen(feed).disk == first
+    clock.sleep(1.0)
+    assert seen(feed).disk != first
+
+
+@pytest.mark.parametrize(
+    ("before_s", "doing"), [(0.0, "measuring"), (1.0, "warming up")]
+)
+def test_it_measures_from_the_windows_begin_on(
+    plan: Plan, tmp_path: Path, before_s: float, doing: str
+) -> None:
+    feed = begun(plan, tmp_path)
+    begin_run(feed, plan, 0)
+    feed.hear(PhaseBegins("warm-up"))
+    feed.window_begins(FakeClock().now() + before_s)
+    assert seen(feed).doing == doing
+
+
 def test_a_new_phase_ends_the_step_of_the_one_before(
     plan: Plan, tmp_path: Path
 ) -> None:

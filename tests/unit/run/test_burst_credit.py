@@ -51,6 +51,9 @@ def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:
     assert {bucket.state for bucket in buckets.values()} == {"unknown"}
     assert credit_buckets.unknown(changed(P15, enforcement="emulated")) == {}
     assert credit_buckets.unknown(changed(P15, burst=None)) == {}
+    # A peak that is the base holds no credit.
+    flat = changed(P15, burst=Burst(1_100, 170_000_000, 1_800.0, 0.0))
+    assert set(credit_buckets.unknown(flat)) == {"bytes"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +130,9 @@ def checks_of(disk_key: str) -> list[GateCheck]:
         (gate("ok"), "at base"),
         (gate("bursting"), "bursting"),
         (gate("not reachable"), "unknown"),
-        (gate("ok", declared=700.0), "unknown"),  # another limit held it below the base
+        # Another limit held it below the base, which shows at 99 % of it.
+        (gate("ok", declared=1_089.0), "at base"),
+        (gate("ok", declared=1_088.0), "unknown"),
         (Gate("p15", 0.0, ()), "unknown"),
     ],
 )

@@ -149,9 +149,13 @@ def test_a_load_that_ends_before_leaves_all_limits_as_declared(
     assert len(changes.kept) == int(stop_after_s // LASTS_S)
 
 
-def test_a_change_that_came_late_is_not_noted() -> None:
-    changes, _ = changed(takes_s=3.0)
-    assert changes.kept == []
+@pytest.mark.parametrize(
+    ("takes_s", "is_noted"), [(2.4, True), (2.5, False), (3.0, False)]
+)
+def test_a_change_that_came_late_is_not_noted(takes_s: float, is_noted: bool) -> None:
+    """It has a quarter of its 10 s to be made."""
+    changes, _ = changed(takes_s=takes_s)
+    assert bool(changes.kept) is is_noted
 
 
 # ------------------------------------------------------------------ what is changed of clients
@@ -238,11 +242,21 @@ def test_nothing_is_changed_of_a_client_whose_machine_is_not_known() -> None:
     )
 
 
-def test_sessions_can_be_fewer_unless_the_load_has_a_pace() -> None:
+@pytest.mark.parametrize(
+    ("threads", "fewer"), [(2, 1), (3, 2), (4, 3), (6, 4), (600, 450)]
+)
+def test_sessions_can_be_a_quarter_fewer_and_at_least_one(
+    threads: int, fewer: int
+) -> None:
+    """Of two threads a quarter is half a one: as many as before would try nothing."""
+    workload = replace(a_plan().workloads[0], threads=threads, options={})
+    lever = confirming.sessions(Sysbench(), workload, CLIENTS, fake_world())
+    assert lever is not None and lever.levels == (1.0, fewer / threads)
+
+
+def test_sessions_cannot_be_fewer_of_one_or_at_a_pace() -> None:
     workload = replace(a_plan().workloads[0], threads=6, options={})
     world, generator = fake_world(), Sysbench()
-    lever = confirming.sessions(generator, workload, CLIENTS, world)
-    assert lever is not None and lever.levels == (1.0, pytest.approx(4 / 6))
     at_a_rate = replace(workload, options={"arrival_rate": 10})
     one_thread = replace(workload, threads=1)
     for other in (at_a_rate, one_thread):

@@ -385,20 +385,24 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "waited_s"),
+    ("ios", "sectors", "waited_s"),
     [
-        ([0, 20, 20], 1.0),  # hardly anything
-        ([0, 21, 21], 2.0),  # one more
+        (20, 20, 1.0),  # hardly anything
+        (21, 21, 2.0),  # one more
+        (1, 2000, 1.0),  # 1,024,000 bytes
+        (1, 2001, 2.0),
     ],
 )
-def test_a_disk_rests_that_is_asked_for_at_most_twenty_a_second(
-    counts: list[int], waited_s: float, root: Path, world: World
+def test_a_disk_rests_that_is_asked_for_little_in_a_second(
+    ios: int, sectors: int, waited_s: float, root: Path, world: World
 ) -> None:
-    read = iter(counts)
+    at_first = IDLE.format(0, 0)
+    then = f"8 16 sdb {ios} 0 {sectors} 0 5 0 5 0 0 0 0 0"
+    read = iter([at_first, then, then])
 
     class Calm(LocalMachine):
         def read(self, path: str) -> str:
-            return IDLE.format(next(read), 0)
+            return next(read)
 
     world.platform._machine = Calm(root)  # type: ignore[attr-defined]
     facts = quiet_disks.after_copying(["sdb"], [root / "disk"], world)
