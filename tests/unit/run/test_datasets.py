@@ -145,6 +145,39 @@ def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) ->
     assert (own / "dataset.json").stat().st_mtime > 1, "it was used now"
 
 
+def taken_bytes(shelf: Path) -> int:
+    """By the files of all data sets."""
+    blocks = [file.stat().st_blocks for file in shelf.glob("*/*") if file.is_file()]
+    return datasets.BLOCK_BYTES * sum(blocks)
+
+
+@pytest.mark.parametrize(("less_bytes", "stays"), [(0, True), (1, False)])
+def test_data_sets_that_just_fit_stay(make: Make, less_bytes: int, stays: bool) -> None:
+    campaign, plan = make(), a_plan()
+    campaign.execute(plan=plan)
+    shelf = campaign.world.cache / "datasets"
+    other = shelf / "other"
+    marked.make(str(other), marked_folders.owner(campaign.world))
+    (other / "dataset.json").write_text("{}")
+    most_bytes = taken_bytes(shelf) - less_bytes
+    datasets.hold_to(most_bytes, plan, campaign.parts, campaign.world)
+    assert other.exists() is stays
+
+
+@pytest.mark.parametrize(("less_bytes", "warnings"), [(0, 0), (1, 1)])
+def test_a_campaigns_own_data_stay_and_are_warned_of_beyond_the_most(
+    make: Make, less_bytes: int, warnings: int
+) -> None:
+    campaign, plan = make(), a_plan()
+    campaign.execute(plan=plan)
+    progress = QuietProgress()
+    world = replace(campaign.world, progress=progress)
+    most_bytes = taken_bytes(world.cache / "datasets") - less_bytes
+    datasets.hold_to(most_bytes, plan, campaign.parts, world)
+    assert len(progress.said) == warnings
+    assert list((world.cache / "datasets").glob("*/dataset.json"))
+
+
 def words_of(campaign: Campaign, *beginnings: str) -> list[str]:
     return [word for word in campaign.log.words if word.startswith(beginnings)]
 

@@ -68,7 +68,7 @@ def linked_world(answer: Any) -> tuple[World, FakePlatform]:
 
 
 def around(
-    answer: Links, **cluster: Any
+    answer: Links, nodes: Sequence[Node] = NODES, **cluster: Any
 ) -> tuple[dict[str, Any], FakePlatform, list[str]]:
     """Facts of a run whose links are in force once; `cluster`: keys of the profile's."""
     here_world, platform = linked_world(answer)
@@ -77,7 +77,7 @@ def around(
     here: Any = SimpleNamespace(
         profile=replace(a_profile(), cluster=spec), world=here_world, draft=draft
     )
-    running = Cluster("postgresql", "17", NODES, (ENDPOINT,), "net")
+    running = Cluster("postgresql", "17", tuple(nodes), (ENDPOINT,), "net")
     with links.links_in_force(here, running, [CLIENT]):
         inside = [" ".join(words) for words in answer.asked]
     return draft.facts, platform, inside
@@ -113,6 +113,12 @@ def test_a_client_beside_the_first_node_has_no_link_and_the_nodes_have() -> None
     around(answer, client="beside")
     assert {words[0] for words in answer.asked} == {"run-node-1", "run-node-2"}
     assert ("run-node-2", "measure", "10.0.0.11", "17321", "1") in answer.asked
+
+
+def test_of_one_link_alone_no_transfer_is_made() -> None:
+    answer = Links()
+    around(answer, NODES[:1], client="beside")
+    assert [verb for _, verb, *_ in answer.asked] == ["set", "free"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,9 @@ def test_a_link_that_is_off_three_times_is_not_tried_again() -> None:
     assert len(transfers) == 3
 
 
-@pytest.mark.parametrize(("share", "is_true"), [(0.98, True), (1.02, True), (1.0201, False)])
+@pytest.mark.parametrize(
+    ("share", "is_true"), [(0.98, True), (1.02, True), (1.0201, False)]
+)
 def test_a_transfer_may_be_off_by_two_percent(share: float, is_true: bool) -> None:
     here, _ = linked_world(Links(shown=(share * RATE, RATE)))
     if is_true:

@@ -34,6 +34,7 @@ from orchestrator.system.http_client import get_exporter
 from tests import ROOT
 from tests.agents import Agents, Piped
 from tests.clocks import SampledClock
+from tests.fakes import QuietProgress
 
 PAGE = (
     ROOT / "tests/fixtures/histories/node_exporter.txt"
@@ -176,6 +177,19 @@ def test_a_folder_whose_time_is_over_is_not_read_into(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ended at 2026-11-26 01:00.*nothing is read"):
         read(tmp_path, counting, MadeUpClock(BEGIN_S + 3600))
     assert len(ASKED) == asked
+
+
+@pytest.mark.parametrize(("passed_s", "goes_on"), [(3563.0, True), (3564.0, False)])
+def test_an_observation_of_which_a_hundredth_is_left_is_over(
+    tmp_path: Path, passed_s: float, goes_on: bool
+) -> None:
+    folder = tmp_path / "observed-db-1"
+    sampled(folder, 150)
+    now_s = BEGIN_S + passed_s
+    with observation_folders.of_live(
+        tmp_path, "observed-db", 3600.0, now_s, QuietProgress()
+    ) as read_into:
+        assert (read_into == folder) is goes_on
 
 
 def test_a_killed_program_leaves_all_but_its_last_minute(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
+from orchestrator.run import campaign_time
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import (
     file_checksums,
@@ -97,6 +98,16 @@ def test_the_stored_plan_says_how_often_and_when_it_was_interrupted(
         "interruption 2: 2 of 4 runs were finished",
     ]
     assert all(" UTC" in text for text in notes)
+
+
+@pytest.mark.parametrize(
+    ("left_s", "pauses"), [(None, 0), (99.0, 1), (100.0, 0), (101.0, 0)]
+)
+def test_a_pause_is_the_time_since_the_campaign_was_left(
+    left_s: float | None, pauses: int
+) -> None:
+    plan = campaign_time.with_pause(a_plan(), left_s, now_s=100.0)
+    assert len(plan.pauses) == pauses
 
 
 def test_what_an_unfinished_run_left_is_put_aside(make: Make) -> None:

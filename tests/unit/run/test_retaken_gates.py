@@ -93,6 +93,14 @@ def test_a_node_of_32_gib_is_planned_on_a_machine_of_nominally_32(
     assert need.is_met == is_met
 
 
+@pytest.mark.parametrize(
+    ("needed_bytes", "is_met"), [(2**30, True), (2**30 + 1, False)]
+)
+def test_a_disk_may_be_filled_to_its_last_byte(needed_bytes: int, is_met: bool) -> None:
+    need = resource_needs.Need("premium", "of disk", Path("/"), needed_bytes, 2**30)
+    assert need.is_met is is_met
+
+
 @pytest.mark.parametrize(("installed", "asked"), [(0, 0), (8, 1)])
 def test_a_machine_that_does_not_say_its_memory_is_asked_for_none(
     tmp_path: Path, installed: int, asked: int

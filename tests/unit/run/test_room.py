@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.run import room
+from tests.fakes import this_machine_has
 from tests.plans import a_plan
 
 
@@ -40,6 +42,16 @@ def test_rates_that_will_fill_the_disk_are_said(
     texts = list(room.warnings(writing(share * free_bytes), results))
     assert len(texts) == warned
     assert all(f"in {results}. Only " in text for text in texts)
+
+
+def test_a_campaign_needs_half_a_gib_for_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, free_bytes=2**29)
+    room.require(tmp_path)
+    this_machine_has(monkeypatch, free_bytes=2**29 - 1)
+    with pytest.raises(UnavailableError, match="a campaign needs"):
+        room.require(tmp_path)
 
 
 def test_runs_that_are_finished_write_nothing_more(tmp_path: Path) -> None:

@@ -161,6 +161,15 @@ def test_a_disk_that_is_back_after_the_window_makes_the_run_void(
     assert not (here.raw / "slow.json").exists()
 
 
+def test_a_disk_that_is_back_as_the_window_ends_was_slow_within_it(
+    tmp_path: Path,
+) -> None:
+    here, _ = run_of(tmp_path, TENTH)
+    begin_s = here.world.clock.now() - 60.0
+    carried(here, lambda world: world.window_begins(begin_s))
+    assert len(kept(here)) == 1
+
+
 @pytest.mark.parametrize("broken_off_by", [KeyboardInterrupt, NodeError])
 def test_a_disk_is_as_declared_again_when_the_load_breaks_off(
     tmp_path: Path, broken_off_by: type[BaseException]
@@ -198,6 +207,9 @@ def check(plan: Plan, tier: Any = None, **changes: Any) -> None:
 
 def test_what_can_be_slow_is_not_refused() -> None:
     check(planned(TENTH))
+    # Just one I/O a second, and one of 256 KiB.
+    check(planned("node-3=0.1%,20s"), iops=1_000, bytes_per_s=None)
+    check(planned("node-3=1%,20s"), bytes_per_s=100 * 2**18)
     check(planned("node-3=10x,20s"), read_latency_s=1e-3, write_latency_s=1e-3)
     check(planned("node-3=stall,5s", "node-2=10%,20s"))
 

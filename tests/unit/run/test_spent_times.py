@@ -121,6 +121,14 @@ def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
     )
 
 
+def test_what_took_no_time_is_not_learnt_and_costs_nothing_that_was(make: Make) -> None:
+    campaign = make(Log())
+    observed.note("restore", 10.0, campaign.world, 4e9)
+    observed.note("restore", 0.0, campaign.world, 4e9)
+    pace = observed.learnt(campaign.world.cache)["restore"]
+    assert pace.span.least_s == pytest.approx(10.0 / ROOM / 4e9)
+
+
 def test_what_little_took_says_nothing_of_much(make: Make) -> None:
     """Copying 10 MB takes as long as beginning to copy does, and is no pace of a terabyte."""
     campaign = make(Log())

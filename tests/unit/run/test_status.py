@@ -18,8 +18,15 @@ from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.cli.measure.concluding import conclude
 from orchestrator.facts import Pause
 from orchestrator.model import Measurement, Phase, Record, Run
-from orchestrator.run import judged_runs, judging, outlines, status, status_lines
-from orchestrator.system import campaign_writing, store, stored_json
+from orchestrator.run import (
+    campaign_time,
+    judged_runs,
+    judging,
+    outlines,
+    status,
+    status_lines,
+)
+from orchestrator.system import campaign_writing, clock, store, stored_json
 from orchestrator.system.runs_read_before import RunsReadBefore
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
@@ -283,11 +290,32 @@ def test_a_run_that_is_being_read_is_said_to_be_and_not_called_interrupted(
     )
 
 
-def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> None:
-    newest = max(file.stat().st_mtime for file in folder.rglob("*"))
-    assert list(status.described(folder, newest + 7200))[-1].endswith(
-        "is it still running?"
-    )
+@pytest.mark.parametrize(("silent_s", "may_be_gone"), [(900.0, False), (901.0, True)])
+def test_a_campaign_that_wrote_nothing_for_a_quarter_of_an_hour_may_be_gone(
+    folder: Path, silent_s: float, may_be_gone: bool
+) -> None:
+    written_s = BEGAN_S + 3600.0
+    for file in folder.rglob("*"):
+        os.utime(file, (written_s, written_s))
+    os.utime(folder / "fingerprint.json", (BEGAN_S, BEGAN_S))
+    lines = list(status.described(folder, written_s + silent_s))
+    assert lines[-1].endswith("is it still running?") is may_be_gone
+    # No end is foretold of one that may be gone.
+    assert (", until " in " ".join(lines)) is not may_be_gone
+
+
+@pytest.mark.parametrize(
+    ("later_s", "written_s"), [(600.0, 7200.0), (601.0, 0.0), (-601.0, 0.0)]
+)
+def test_dates_of_files_count_that_were_written_as_the_campaign_began(
+    tmp_path: Path, later_s: float, written_s: float
+) -> None:
+    """Its fingerprint is written in the first ten minutes: copied files have later dates."""
+    for name, date_s in (("fingerprint.json", later_s), ("plan.json", 7200.0)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (BEGAN_S + date_s, BEGAN_S + date_s))
+    outline = outlines.CampaignOutline(clock.stamp(BEGAN_S), a_plan(), (), ())
+    assert campaign_time.last_written_s(outline, tmp_path) == BEGAN_S + written_s
 
 
 def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
