@@ -26,7 +26,7 @@ from orchestrator.tier import (
     Tier,
 )
 
-# Rates of one cap differ by less: the disk check allows 5 %.
+# Rates of one cap differ by no more: the disk check allows 5 %.
 _ALIKE = 0.05
 
 Text = Annotated[str, Field(min_length=1)]
@@ -116,7 +116,7 @@ def own_limits(limits: RecordedLimits) -> dict[str, int | str]:
     """`iops` and `throughput` as a profile gives them.
 
     The emulated disk has one total for reads and writes: the rates' mean if they differ by
-    less than 5 %, else the lowest.
+    5 % at most, else the lowest.
     """
     rate = _one_total(limits.bytes_per_s_read, limits.bytes_per_s_write)
     iops = _one_total(limits.iops_read, limits.iops_write, limits.iops_mixed)

@@ -167,7 +167,8 @@ def _against_the_measured(cell: MeasuredCell, prediction: Prediction) -> str:
     value = _speed(cell, prediction)
     times = cell.times_as_fast(value, measured)
     does = figure_in_short(cell.speed, value)
-    if abs(times - 1) <= cell.margin_pct / 100:
+    margin = cell.margin_pct / 100
+    if 1 - margin <= times <= 1 + margin:
         return f"With {does} it would be as fast as {cell.tier} ({cell.did}, measured)."
     in_words = units.format_number(float(f"{times:.2g}"))
     return (

@@ -210,6 +210,29 @@ def test_a_recorded_disk_gives_limits_and_latencies() -> None:
     assert (tier.origin.source, tier.origin.as_of) == (DISK["source"], DISK["as_of"])
 
 
+@pytest.mark.parametrize(
+    ("write", "one_total"),
+    [
+        (1050.0, 1025),  # by 5 %: the mean
+        (1051.0, 1000),  # by more: what every load gets
+    ],
+)
+def test_rates_that_differ_by_5_pct_at_most_are_of_one_cap(
+    write: float, one_total: int
+) -> None:
+    rates = {"iops_read": 1000.0, "iops_mixed": 1025.0, "iops_write": write}
+    disk = read(limits={**DISK["limits"], **rates})
+    assert disk.limits is not None
+    assert recorded_disk.own_limits(disk.limits)["iops"] == one_total
+
+
+@pytest.mark.parametrize(("peak", "bursts"), [(1100, False), (1101, True)])
+def test_a_recorded_burst_is_above_the_tiers_iops(peak: int, bursts: bool) -> None:
+    burst = {"iops": peak, "base_iops": 1000, "duration_s": 60}
+    tier = profile("{recorded: disks/p15.json}", {**DISK, "burst": burst}).tier
+    assert (tier.limits.burst is not None) is bursts
+
+
 def test_what_the_profile_gives_is_stronger_than_the_file() -> None:
     tier = profile("{recorded: disks/p15.json, iops: 500}").tier
     assert (tier.limits.iops, tier.limits.bytes_per_s) == (500, 100_000_000)

@@ -206,6 +206,15 @@ def test_a_name_that_many_files_lack_is_said_once_and_briefly() -> None:
     assert said.where.endswith(" and 2 more") and "tpcc" not in said.where
 
 
+def test_three_places_that_lack_a_name_are_all_told() -> None:
+    with pytest.raises(UsageError) as raised:
+        project_files.read(ROOT, ["premium"], ["tpcc", "insert"], "medium")
+    (said,) = raised.value.mistakes
+    assert " more" not in said.where
+    for file in ("profiles/premium.yaml", "workloads/tpcc.yaml", "workloads/insert"):
+        assert file in said.where
+
+
 def test_other_mistakes_are_said_of_each_file(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text("cluster: azure-d8s-v5\ntitle: A\n")

@@ -53,7 +53,16 @@ def test_a_node_leaves_a_fifth_of_its_machines_memory_and_a_processor_to_the_cli
 
 
 @pytest.mark.parametrize(
-    "text", ["4", "4,16,200", "0,16GiB,200GiB", "4,16GiB,200GiB,1", "inf,1GiB,1GiB"]
+    "text",
+    [
+        "4",
+        "4,16,200",
+        "0,16GiB,200GiB",
+        "4,0GiB,200GiB",
+        "4,16GiB,0GiB",
+        "4,16GiB,200GiB,1",
+        "inf,1GiB,1GiB",
+    ],
 )
 def test_a_size_of_a_node_has_three_parts_with_units(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

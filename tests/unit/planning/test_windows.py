@@ -83,6 +83,11 @@ def test_many_short_windows_take_no_longer(
     [
         ({"writes": True}, "a window must hold checkpoints"),
         ({"writes": False, "measure_s": 7.0}, "its window cannot be shorter"),
+        # 30 s are the least.
+        (
+            {"writes": False, "warmup_s": 15.0, "measure_s": 30.0},
+            "its window cannot be shorter",
+        ),
         (
             {"writes": False, "measure_s": 120.0, "warmup_most_s": 60.0},
             "its warm-up takes is not",

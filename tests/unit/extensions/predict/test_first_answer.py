@@ -83,6 +83,36 @@ def test_the_cheapest_of_the_fast_is_to_be_measured_first(
     assert made.why == why
 
 
+@pytest.mark.parametrize(
+    ("per_s", "words"),
+    [
+        # 5 % more, or less, are within the margin.
+        (210.0, "it would be as fast as premium"),
+        (190.0, "it would be as fast as premium"),
+        (212.0, "it would be 1.10 times as fast as premium"),
+    ],
+)
+def test_within_the_margin_a_disk_is_as_fast_as_the_measured(
+    per_s: float, words: str
+) -> None:
+    assert words in brief(CELL, of("aws/a", per_s, 10.0)).why
+
+
+@pytest.mark.parametrize(("per_s", "is_kept"), [(210.0, False), (211.0, True)])
+def test_a_dearer_disk_is_worth_its_price_beyond_the_margin(
+    per_s: float, is_kept: bool
+) -> None:
+    dearer = of("aws/b", per_s, 20.0)
+    kept = first_answer.worth_the_price(CELL, [of("aws/a", 200.0, 10.0), dearer])
+    assert (dearer in kept) is is_kept
+
+
+def test_of_disks_alike_the_cheapest_is_the_fastest() -> None:
+    made = brief(CELL, of("aws/a", 400.0, 10.0), of("aws/b", 400.0, 25.0))
+    assert "aws/a" in made.what
+    assert "aws/b" not in made.why
+
+
 def test_one_disk_alone_is_told_with_its_figure_and_compared_with_no_other() -> None:
     made = brief(CELL, of("aws/a", 208.0, 10.0))
     assert made.what.startswith("Predicted 208 transactions/s: ")

@@ -108,7 +108,7 @@ def test_the_cheapest_log_that_is_likely_enough_ends_the_search_for_a_disk() -> 
         {
             "azure/P30": 0.95,
             "azure/P15+wal=azure/P4": 0.3,
-            "azure/P15+wal=azure/ultra": 0.92,
+            "azure/P15+wal=azure/ultra": 0.9,
         }
     )
     layouts = found(chances, dearer_log, QUICK_LOG, SLOW_LOG)
@@ -117,13 +117,22 @@ def test_the_cheapest_log_that_is_likely_enough_ends_the_search_for_a_disk() -> 
 
 
 def test_what_costs_no_less_than_a_likely_disk_alone_is_not_simulated() -> None:
-    chances = Chances({"azure/P30": 0.95})
+    chances = Chances({"azure/P30": 0.9})
     log_as_dear = row("azure/P20", 95)  # with P15: 135, as P30 alone
     assert found(chances, log_as_dear) == []
     assert chances.asked == []
     just_cheaper = row("azure/P20", 94.99)
     assert found(chances, just_cheaper) == []
     assert chances.asked == ["azure/P15+wal=azure/P20"]
+
+
+@pytest.mark.parametrize(("alone", "is_asked"), [(0.9, False), (0.89, True)])
+def test_no_log_is_tried_beside_a_disk_that_is_likely_enough_alone(
+    alone: float, is_asked: bool
+) -> None:
+    chances = Chances({"azure/P15": alone, "azure/P15+wal=azure/ultra": 1.0})
+    found(chances, QUICK_LOG, data=(SMALL,))
+    assert bool(chances.asked) is is_asked
 
 
 def test_without_a_likely_disk_alone_no_price_is_too_high() -> None:
