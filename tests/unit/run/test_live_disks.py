@@ -74,7 +74,7 @@ def test_an_emulated_disk_that_begins_without_credit_has_its_base_as_cap() -> No
 
 def test_what_hangs_on_credit_or_is_a_sum_of_disks_is_not_told() -> None:
     burst = Burst(200, None, 60.0, start_pct=50.0)
-    like = {"like": "emulated", "burst": burst}
+    like: dict[str, Any] = {"like": "emulated", "burst": burst}
     assert followed(10, range(1, 11), **like).worst() is None
     recent = RecentDisks(TIER)
     recent.watch(
