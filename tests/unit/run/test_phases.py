@@ -15,6 +15,7 @@ from orchestrator.model import Doubt, Record
 from orchestrator.powers import ContainerLimits
 from orchestrator.run import window
 from orchestrator.system import unfinished_runs
+from tests.clocks import SetClock
 from tests.fake_parts import DOWN
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log
 from tests.plans import a_plan
@@ -204,23 +205,14 @@ def test_nodes_may_take_all_while_they_are_checked(
     ]
 
 
-class SetClock(FakeClock):
-    """A clock of the day that is `set_by_s` off the monotonic one."""
-
-    set_by_s = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.set_by_s
-
-
 @pytest.mark.parametrize(
     ("set_by_s", "count"), [(1.0, 0), (-1.0, 0), (1.25, 1), (-1.25, 1)]
 )
 def test_a_clock_that_was_set_in_a_run_is_doubted(set_by_s: float, count: int) -> None:
     """In 1,000 s it may be slewed by half a second, and half a second more is no step."""
-    clock = SetClock()
+    clock = SetClock(1_000.0)
     doubts: list[Doubt] = []
     with window.clock_watched(clock, a_plan().runs[0], doubts):
         clock.sleep(1_000.0)
-        clock.set_by_s = set_by_s
+        clock.ahead_s = set_by_s
     assert len(doubts) == count
