@@ -8,8 +8,10 @@ import pytest
 
 from orchestrator.design import slow_disks
 from orchestrator.planning import notes
+from orchestrator.tier import NodeDisks
 from orchestrator.tier.slow_disk import SlowDisk
-from tests.plans import a_workload
+from tests.plans import a_profile, a_workload
+from tests.tiers import changed
 
 LEFT_S = slow_disks.LEFT_TO_RECOVER_S
 
@@ -35,3 +37,15 @@ def test_a_load_without_sizes_at_a_scale_is_told() -> None:
     (note,) = notes.of_scale([load], "study")
     assert note.kind == "other scale"
     assert note.text == "point-select runs at scale smoke, which is its study"
+
+
+@pytest.mark.parametrize(("disks", "is_said"), [(1, False), (2, True)])
+def test_which_disk_is_measured_alone_is_told_where_there_are_others(
+    disks: int, is_said: bool
+) -> None:
+    named = {f"node-{n}": NodeDisks(f"/mnt/{n}") for n in range(1, disks + 1)}
+    profile = a_profile(nodes=disks)
+    tier = changed(profile.tier, like="mounted", disks=named)
+    alone = replace(a_workload(), database="none")
+    told = list(notes.of_disks_alone([replace(profile, tier=tier)], [alone]))
+    assert bool(told) is is_said
