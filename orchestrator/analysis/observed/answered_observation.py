@@ -4,8 +4,6 @@ Of a week the readings are hundreds of megabytes, and what draws the charts of a
 So they are let go before that, and what a reader is told of them is kept in `DiskRead`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -75,12 +73,34 @@ class DiskRead:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReachedLimits:
+    """The limits at which the observed disks were, or seem to have been.
+
+    source: the caps of the observed disks that they may have reached, which nobody declared if it
+        is `inferred`; held_back: the share of the time at them, at most.
+    reported: the caps at which they were by their provider's own word, in reported_share of the
+        time, at most. machine_share: for which share of the time their machines' limits held them
+        back, by the disks' own count; None: not counted. contradiction: why the count is not
+        believed, in words.
+    beyond: the share of the time with more than twice what the observed disk is said to do.
+    """
+
+    source: Caps = ()
+    inferred: bool = True
+    held_back: float = 0.0
+    reported: Caps = ()
+    reported_share: float = 0.0
+    machine_share: float | None = None
+    contradiction: str = ""
+    beyond: float = 0.0
+
+
 @dataclass(frozen=True)
-class AnsweredObservation:
+class AnsweredObservation(ReachedLimits):
     """What was read, in words' terms, and what each candidate would have done.
 
-    tolerance, source, inferred, held_back, reported, reported_share, denied, machine_share,
-        contradiction, beyond, refused: as of `Observed`.
+    tolerance, denied, refused: as of `Observed`.
     counted_share: for which share of the time a limit of the disk or its machine held it back, by
         the disk's own count; None: it is not known of all limits and all the time.
     answers: of candidates, cheap to dear.
@@ -88,16 +108,8 @@ class AnsweredObservation:
 
     disks: tuple[DiskRead, ...]
     tolerance: float
-    source: Caps
-    inferred: bool
-    held_back: float
-    reported: Caps
-    reported_share: float
     denied: Caps
     counted_share: float | None
-    machine_share: float | None
-    contradiction: str
-    beyond: float
     refused: str
     answers: tuple[CandidateAnswer, ...]
 

@@ -6,8 +6,6 @@ disk is asked for another sum, so its load may be smaller or larger by SLACK.
 docs/research/OBSERVE.md says why a capped source bounds only larger disks.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +26,7 @@ from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
     CandidateAnswer,
     DiskRead,
+    ReachedLimits,
     Word,
 )
 from orchestrator.analysis.observed.counted_limits import CountedLimits
@@ -66,30 +65,16 @@ _FINE = 4096  # rates between one and the most, of which the least is sought
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observed(ReachedLimits):
     """All that was read.
 
     tolerance: the share of the time that may be at a cap.
-    source: the caps of the observed disks that they may have reached, which nobody declared if it
-        is `inferred`; held_back: the share of the time at them, at most.
-    reported: the caps at which they were by their provider's own word, in reported_share of the
-        time, at most. counted: what the disks themselves counted of their limits, if all of it is
-        known. machine_share: for which share of the time their machines' limits held them back, by
-        that count; None: not counted. contradiction: why the count is not believed, in words.
-    beyond: the share of the time with more than twice what the observed disk is said to do.
+    counted: what the disks themselves counted of their limits, if all of it is known.
     """
 
     demands: tuple[Demand, ...]
     tolerance: float
-    source: Caps = ()
-    inferred: bool = True
-    held_back: float = 0.0
-    reported: Caps = ()
-    reported_share: float = 0.0
-    beyond: float = 0.0
     counted: CountedLimits | None = None
-    machine_share: float | None = None
-    contradiction: str = ""
 
     @classmethod
     def of(

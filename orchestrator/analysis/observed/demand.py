@@ -7,6 +7,7 @@ are its pieces, from which seconds within the others are drawn (`drawn_seconds`)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -141,3 +142,8 @@ class Demand:
 
 # Values of a demand, each as long as its intervals are many.
 _COMPUTED = ("step_s", "in_flight", "ios", "bytes", "starts", "reads_alone")
+
+
+def seconds_of(demands: Iterable[Demand]) -> float:
+    """The time that was read of all of them together."""
+    return sum(float(demand.step_s.sum()) for demand in demands)

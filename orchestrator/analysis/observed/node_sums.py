@@ -1,7 +1,5 @@
 """What the disks of a node were asked for together: their machine's caps hold for the sum. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -35,7 +33,7 @@ def of_nodes(demands: Sequence[Demand]) -> list[Demand]:
 def by_node(demands: Sequence[Demand]) -> list[list[Demand]]:
     """The disks of each node."""
     nodes = gathered((demand.node, demand) for demand in demands)
-    return [list(disks) for disks in nodes.values()]
+    return list(nodes.values())
 
 
 def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:

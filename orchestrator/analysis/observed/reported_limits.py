@@ -5,13 +5,11 @@ the provider tells that a limit of the disk was at no time asked for more, a hea
 of that: it is a limit of the machine, of which this says nothing, or a load that asks for one rate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.demand import Demand, seconds_of
 from orchestrator.analysis.observed.rate_caps import OF_MACHINE, RateCap
 from orchestrator.analysis.observed.reported_throttle import (
     Limited,
@@ -26,7 +24,7 @@ _NAMES: dict[Limited, str] = {"ios": "IOPS", "bytes": "bytes/s"}
 def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
     """Limits that were reached → the share of all disks' time, at most: a minute counts whole,
     unless the disk itself counts."""
-    whole_s = sum(float(demand.step_s.sum()) for demand in demands)
+    whole_s = seconds_of(demands)
     lowest: dict[str, RateCap] = {}
     over_s: dict[str, float] = {}
     for demand in demands:

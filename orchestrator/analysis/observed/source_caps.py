@@ -1,12 +1,10 @@
 """For which share of the time the observed disks may have been at limits of their own, known or
 not: then they may have been asked for more than was seen. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from orchestrator.analysis.observed import queues, rate_caps, replay, reported_limits
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.demand import Demand, seconds_of
 from orchestrator.analysis.observed.disk_demands import is_beyond
 from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.seeming_caps import seeming_caps
@@ -15,14 +13,10 @@ from orchestrator.tier import Limits
 from orchestrator.units import gathered
 
 
-def _seconds_of(demands: Iterable[Demand]) -> float:
-    return sum(float(demand.step_s.sum()) for demand in demands)
-
-
 def shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
     """The shares of limits that nobody declared: at most the time in which I/Os may have waited
     there."""
-    whole_s = _seconds_of(demands)
+    whole_s = seconds_of(demands)
     shares: dict[RateCap, float] = {}
     for cap in seeming_caps(demands):
         # The provider's own word outranks what counts look like.
@@ -38,7 +32,7 @@ def shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
 
 def shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap, float]:
     """The shares of known caps."""
-    whole_s = _seconds_of(demands)
+    whole_s = seconds_of(demands)
     by_devices = gathered((demand.devices, demand) for demand in demands)
     shares: dict[RateCap, float] = {}
     for devices, alike in by_devices.items():
@@ -53,7 +47,7 @@ def share_beyond(source: Limits, demands: Sequence[Demand]) -> float:
     for demand in demands:
         flags = is_beyond(demand, source.times(demand.devices))
         beyond_s += replay.seconds_of(demand.step_s, flags)
-    return beyond_s / _seconds_of(demands)
+    return beyond_s / seconds_of(demands)
 
 
 def _shares_at(
