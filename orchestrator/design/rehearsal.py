@@ -10,7 +10,14 @@ from typing import Self
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.schema import DRY
-from orchestrator.model import Node, Note, Plan, Profile, Workload
+from orchestrator.model import (
+    Node,
+    Note,
+    Plan,
+    Profile,
+    Workload,
+    names_without_database,
+)
 from orchestrator.tier import NoDisk, Tier
 
 WARNING = (
@@ -27,7 +34,7 @@ ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
 def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
-    alone = [load.name for load in plan.workloads if load.database is not None]
+    alone = names_without_database(plan.workloads)
     if alone:
         raise _needs_a_disk(alone)
     # Nothing is rented.

@@ -15,7 +15,7 @@ from orchestrator.design import (
 from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
-from orchestrator.model import Note, Profile, Workload
+from orchestrator.model import Note, Profile, Workload, names_without_database
 from orchestrator.planning import windows
 from orchestrator.texts.prose import counted, listed
 from orchestrator.tier import Tier
@@ -72,7 +72,7 @@ def of_disks_alone(
 ) -> Iterator[Note]:
     """Which disk a workload measures that measures a disk alone, where a tier has several real ones
     that may differ. `profiles`: with all their nodes."""
-    alone = [workload.name for workload in workloads if workload.database is not None]
+    alone = names_without_database(workloads)
     if not alone:
         return
     for profile in profiles:
