@@ -1,7 +1,5 @@
 """The database nodes of a run, and which of them share a disk. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which figures a run has, and which of them may be compared. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import (
     Collection,

@@ -4,8 +4,6 @@ A run's disks may be others than those of the next one: another tier's are besid
 machines, and on Kubernetes each run rents its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 

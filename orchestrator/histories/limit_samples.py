@@ -1,8 +1,6 @@
 """What a provider or a disk reported of limits → samples of a run, as a collector would have left
 them: counters of the seconds in which a limit was reached. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

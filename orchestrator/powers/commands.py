@@ -1,7 +1,5 @@
 """Programs that are run on this computer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

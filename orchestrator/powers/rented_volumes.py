@@ -1,7 +1,5 @@
 """Volumes that are rented for a campaign, by claims and snapshots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

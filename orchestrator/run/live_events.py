@@ -4,8 +4,6 @@ The flow tells each to a `Hear`, which returns at once and raises nothing. Nothi
 a result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One tier against another in one criterion, and the ratio of their figures. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ that was asked for more all of the time serves all that they let through. If not
 than it is said to be, or its count is not kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ for than it lets through tells two things of other disks:
 How far larger or smaller: users of another disk ask for more or less, by SLACK.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self

@@ -9,8 +9,6 @@ asks for a cap: users see it who wait for each I/O. S is the time in which the d
 all that waits is done later. D is at most S.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 What no disk does is a counter that jumped, and so a gap. What the observed disk cannot do, if it is
 known which one it is, is left out where it is seldom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -10,8 +10,6 @@ of _LIMITS:
   what sums of minutes hide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self

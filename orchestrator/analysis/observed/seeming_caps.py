@@ -7,8 +7,6 @@ counts tell the two apart below some 800 IOPS. Above that `queues` may. docs/res
 how often this is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple

@@ -13,8 +13,6 @@ further apart they are bounds: from seconds that are drawn from pieces of the de
 pieces, from the sums alone (the "hard band").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ them. Pure.
 The rules are in docs/research/OBSERVE.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

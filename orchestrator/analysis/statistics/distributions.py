@@ -1,8 +1,6 @@
 """Distributions, by SciPy: it is imported when one is asked for, because most commands ask for none
 and its import takes longer than they do."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 

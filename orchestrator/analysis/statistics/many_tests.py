@@ -1,7 +1,5 @@
 """Several tests that are read together: p-values and levels that hold for all of them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many repetitions would settle what is open, at the noise seen so far. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 
 Method and limits: docs/METHOD.md; how often it is right: docs/research/ERROR-RATES.md."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

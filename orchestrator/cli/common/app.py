@@ -2,8 +2,6 @@
 
 Nothing heavy is imported before it is used."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -2,8 +2,6 @@
 
 Passwords and control characters reach neither standard output nor standard error."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterable, Sequence

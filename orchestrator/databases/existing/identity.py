@@ -6,8 +6,6 @@ What was read from before the number could be kept is told by what CREATE DATABA
 a connection limit that is far above what any server takes, and another one for each maker. Both
 servers have that option (YugabyteDB: docs.yugabyte.com, CREATE DATABASE)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 Ours is what this cache remembers on this host: several may share a cache. The owner's own commands
 keep it, loaded, and bring it back."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

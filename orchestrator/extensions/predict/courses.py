@@ -1,8 +1,6 @@
 """The course of a simulation: what happened when. It is the same on all disks that let the same
 I/Os through at the same times: most of a catalog hold none back. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter

@@ -6,8 +6,6 @@ where even one that never waits would not be enough, or would hardly raise the c
 machine is looked at only where the smaller one holds the disks back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

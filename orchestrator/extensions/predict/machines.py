@@ -1,8 +1,6 @@
 """The machines on which a node's disks could be bought: each provider's usual one, and those that
 are at least as large as the run's own. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From the runs of a cell to another tier: figures with 90 % intervals. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Disks as they can be bought on a machine, and which of them need not be looked at because a
 cheaper one has all that they have. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Simulations of many disks, which share what would be the same on several. Pure."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

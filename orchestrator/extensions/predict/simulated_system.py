@@ -1,7 +1,5 @@
 """What is simulated: a cluster and its load, and about how fast a disk lets it be. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What was at its limit over time, second by second and in stretches. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
