@@ -163,7 +163,10 @@ def _no_direction(pair: Pair, margin_pct: float, sharing: int) -> str:
         more = _more(pair, margin_pct, sharing)
         return _change_or_none(interval, margin_pct, more)
     if min(len(pair.left), len(pair.right)) < SAME_LEAST:
-        return _too_few_for_the_same(interval, margin_pct)
+        return (
+            f"the interval {_words(interval)} lies within ±{format_number(margin_pct)} %, but "
+            f"fewer than {SAME_LEAST} repetitions do not prove it"
+        )
     wider = pair.ratio.at(pair.within(sharing)).interval_pct or interval
     more = _more(pair, margin_pct, sharing)
     return _change_or_none(wider, margin_pct, more)
@@ -199,13 +202,6 @@ def _within_the_margin(
     return (
         f"the {format_number(level_pct)} % interval {_words(interval)} lies within "
         f"±{format_number(margin_pct)} %"
-    )
-
-
-def _too_few_for_the_same(interval: tuple[float, float], margin_pct: float) -> str:
-    return (
-        f"the interval {_words(interval)} lies within ±{format_number(margin_pct)} %, but "
-        f"fewer than {SAME_LEAST} repetitions do not prove it"
     )
 
 

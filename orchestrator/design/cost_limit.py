@@ -56,7 +56,11 @@ def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
     # A limit has its currency in capitals; a profile may write it otherwise.
     others = [name for name in sums if name.upper() != currency]
     if others:
-        raise _other_currency(currency, others)
+        raise UsageError(
+            f"--max-cost is in {currency}, and there are prices in {prose.listed(others)}",
+            advice="tierbench converts no currencies: give the limit, or the prices, in the "
+            "same",
+        )
     return sum(sums.values())
 
 
@@ -68,14 +72,6 @@ def _cost_unknown(limit: str, unpriced: str) -> UsageError:
             "give `price` or a region in the profile's tier. For machines give `vm_price` "
             "in its cluster (docs/OPTIONS.md)"
         ),
-    )
-
-
-def _other_currency(currency: str, others: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"--max-cost is in {currency}, and there are prices in {prose.listed(others)}",
-        advice="tierbench converts no currencies: give the limit, or the prices, in the "
-        "same",
     )
 
 

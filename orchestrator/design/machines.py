@@ -87,7 +87,10 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise _no_engines(profile.name, platform)
+        raise UsageError(
+            f"{profile.name} names `machines`, whose engines {platform} does not have",
+            advice="take `machines` out of the profile, or run it on another platform",
+        )
 
 
 def check_asked(profile: Profile, platform: str | None) -> None:
@@ -108,13 +111,6 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
             raise _few_machines(profile.name, profile.cluster.nodes, engines)
-
-
-def _no_engines(profile: str, platform: str) -> UsageError:
-    return UsageError(
-        f"{profile} names `machines`, whose engines {platform} does not have",
-        advice="take `machines` out of the profile, or run it on another platform",
-    )
 
 
 def _few_machines(profile: str, nodes: int, engines: Sequence[str]) -> UsageError:

@@ -123,7 +123,10 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     disks = _disks_by_name(disk.of_nodes, names)
     missing = [name for name in names if name not in disks]
     if missing:
-        raise _no_disk_for(missing, tier.name, len(disks))
+        raise UsageError(
+            f"{tier.name}: `disks` has no disk for {', '.join(missing)}",
+            advice=f"add it to `disks`, or take --nodes {len(disks)}",
+        )
     placed: dict[str, NodeDisks] = {}
     # More machines may be named than there are nodes.
     for name, machine in zip(names, machines or [""] * nodes, strict=False):
@@ -142,13 +145,6 @@ def _disks_by_name(
     for number, name in enumerate(names, start=1):
         disks[name] = _numbered(pattern, number)
     return disks
-
-
-def _no_disk_for(nodes: Sequence[str], tier: str, disks: int) -> UsageError:
-    return UsageError(
-        f"{tier}: `disks` has no disk for {', '.join(nodes)}",
-        advice=f"add it to `disks`, or take --nodes {disks}",
-    )
 
 
 def _with_disks(tier: Tier, disks: Mapping[str, NodeDisks]) -> Tier:

@@ -129,7 +129,11 @@ def read(
         _add_samples(parts, selection, start_s, until_s)
     disks = list(_disks(parts, exporter))
     if not disks:
-        raise _no_such_series(url, device, match)
+        raise UsageError(
+            f"{url} has no device {device} of {{{match}}}",
+            advice="node_exporter leaves out loop devices and partitions unless it is told "
+            "otherwise",
+        )
     _refuse_lacking(url, disks, exporter)
     _refuse_two_at_once(disks, match)
     tables = []
@@ -261,7 +265,9 @@ def _refuse_lacking(
     for disk in disks:
         for metric, column in exporter.required.items():
             if disk.table[column].isna().all():
-                raise _metric_lacking(url, metric, disk.node, exporter)
+                raise UsageError(
+                    f"{url} has no {metric} of {disk.node}", advice=exporter.advice
+                )
 
 
 def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
@@ -318,17 +324,3 @@ def _two_at_once(
         f"{len(disks)} series at once are {node} {device}: {differences}",
         advice=f"name one of them: --match '{selector}'",
     )
-
-
-def _no_such_series(url: str, device: str, match: str) -> UsageError:
-    return UsageError(
-        f"{url} has no device {device} of {{{match}}}",
-        advice="node_exporter leaves out loop devices and partitions unless it is told "
-        "otherwise",
-    )
-
-
-def _metric_lacking(
-    url: str, metric: str, node: str, exporter: _Exporter
-) -> UsageError:
-    return UsageError(f"{url} has no {metric} of {node}", advice=exporter.advice)

@@ -48,13 +48,22 @@ def find(path: Path, machine: Machine) -> RealDisk:
         is_folder = machine.is_folder(str(path))
         mounts = mount_points(machine)
     except OSError as error:
-        raise _disk_not_seen(path, error) from error
+        raise UnavailableError(
+            f"which disk is behind {path} cannot be seen: {error}",
+            advice="start this program on the machine that has the disk",
+        ) from error
     if not is_folder:
-        raise _no_directory(path)
+        raise UsageError(
+            f"{path} is not a directory",
+            advice="mount the disk there first, or correct the path",
+        )
     mount = holding(path, mounts, machine)
     device = device_name(mount, machine)
     if device is None:
-        raise _no_disk_behind(path, mount.kind)
+        raise UsageError(
+            f"{path} is on {mount.kind}, which no disk of this machine stands behind",
+            advice="give a directory where a block device is mounted",
+        )
     whole = block_devices.whole(device, machine)
     facts = {
         "mount_point": mount.path,
@@ -63,27 +72,6 @@ def find(path: Path, machine: Machine) -> RealDisk:
         **block_devices.facts(device, machine),
     }
     return RealDisk(path, mount, device, whole, facts)
-
-
-def _disk_not_seen(path: Path, error: OSError) -> UnavailableError:
-    return UnavailableError(
-        f"which disk is behind {path} cannot be seen: {error}",
-        advice="start this program on the machine that has the disk",
-    )
-
-
-def _no_directory(path: Path) -> UsageError:
-    return UsageError(
-        f"{path} is not a directory",
-        advice="mount the disk there first, or correct the path",
-    )
-
-
-def _no_disk_behind(path: Path, file_system: str) -> UsageError:
-    return UsageError(
-        f"{path} is on {file_system}, which no disk of this machine stands behind",
-        advice="give a directory where a block device is mounted",
-    )
 
 
 def disk_below(path: Path, machine: Machine) -> dict[str, Any]:

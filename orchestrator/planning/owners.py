@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING, is_of_others
 from orchestrator.errors import UsageError
-from orchestrator.model import Profile, Workload
+from orchestrator.model import Profile, Workload, names_without_database
 from orchestrator.planning.files_or_rows import FileMembers
 
 
@@ -21,17 +21,27 @@ def check_owners(
     `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
     members that take no rows.
     """
-    alone = [load.name for load in workloads if load.database is not None]
+    alone = names_without_database(workloads)
     # One profile with nodes of ours is enough for `--db` to change something.
     if database not in ("auto", EXISTING) and not _started(profiles):
-        raise _not_started_here(profiles[0].name, database)
+        raise UsageError(
+            f"{profiles[0].name} is an existing cluster: it cannot be started as {database}",
+            advice="leave out --db: tierbench finds out which database answers there",
+        )
     for profile in profiles:
         is_others = is_of_others(profile.cluster)
         if database == EXISTING and not is_others:
-            raise _no_running_cluster(profile.name)
+            raise UsageError(
+                f"{profile.name} does not name a running cluster to attach to",
+                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
+            )
         # A workload that measures a disk alone needs the disk on a machine of ours.
         if is_others and alone:
-            raise _disks_elsewhere(alone, profile.name)
+            raise UsageError(
+                f"{', '.join(alone)} measures a disk by itself, and those of {profile.name} are "
+                "not here",
+                advice="name workloads on a database, or run fio on the cluster's nodes",
+            )
         # A cluster of others stays what it is, whatever `--db` says.
         runs_on = database
         if is_others or database == "auto":
@@ -40,7 +50,11 @@ def check_owners(
         if unfit:
             raise _not_for_this_database(unfit, runs_on, on_files)
         if runs_on in on_files.on_one_engine and machines.named(profile):
-            raise _not_on_several_engines(profile.name, runs_on)
+            raise UsageError(
+                f"{runs_on} runs on one Docker engine or on Kubernetes, and "
+                f"{profile.name} names `machines`",
+                advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
+            )
 
 
 def _started(profiles: Sequence[Profile]) -> int:
@@ -64,28 +78,6 @@ def _unfit(
     return names
 
 
-def _no_running_cluster(profile: str) -> UsageError:
-    return UsageError(
-        f"{profile} does not name a running cluster to attach to",
-        advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
-    )
-
-
-def _not_started_here(profile: str, database: str) -> UsageError:
-    return UsageError(
-        f"{profile} is an existing cluster: it cannot be started as {database}",
-        advice="leave out --db: tierbench finds out which database answers there",
-    )
-
-
-def _disks_elsewhere(workloads: Sequence[str], profile: str) -> UsageError:
-    return UsageError(
-        f"{', '.join(workloads)} measures a disk by itself, and those of {profile} are "
-        "not here",
-        advice="name workloads on a database, or run fio on the cluster's nodes",
-    )
-
-
 def _not_for_this_database(
     workloads: Sequence[str], database: str, on_files: FileMembers
 ) -> UsageError:
@@ -100,12 +92,4 @@ def _not_for_this_database(
             "loads. Give --db hdfs (DB=hdfs) with such loads, and leave it out with "
             "others. It can also be given with stores, which it does not change"
         ),
-    )
-
-
-def _not_on_several_engines(profile: str, database: str) -> UsageError:
-    return UsageError(
-        f"{database} runs on one Docker engine or on Kubernetes, and "
-        f"{profile} names `machines`",
-        advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
     )

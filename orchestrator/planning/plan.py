@@ -209,7 +209,11 @@ def _second(profiles: Sequence[Profile], baseline: str) -> Profile:
     by_name = {profile.name: profile for profile in profiles}
     name = f"{baseline}-again"
     if name in by_name:
-        raise _name_of_the_second(name, baseline)
+        raise UsageError(
+            f"{name!r} is the name of a profile, but --aa needs it as the name "
+            f"of the second {baseline}",
+            advice="give that profile's file another name",
+        )
     # Runs are told apart by the names of their profiles, so a copy needs another one.
     return replace(by_name[baseline], name=name)
 
@@ -219,14 +223,6 @@ def _unknown_baseline(baseline: str, profiles: Sequence[str]) -> UsageError:
     return UsageError(
         f"the baseline {baseline!r} is not among the profiles compared: {names}",
         advice="name it in --profiles too",
-    )
-
-
-def _name_of_the_second(name: str, baseline: str) -> UsageError:
-    return UsageError(
-        f"{name!r} is the name of a profile, but --aa needs it as the name "
-        f"of the second {baseline}",
-        advice="give that profile's file another name",
     )
 
 

@@ -122,18 +122,14 @@ def _data_bytes(profile: Profile, size: DataSize) -> float:
         return size.number
     cluster = profile.cluster
     if cluster.node is None:
-        raise _memory_unknown(profile.name, size.text)
+        raise errors.UsageError(
+            f"the memory of the nodes of {profile.name} is not declared, so {size.text} "
+            "of it cannot be computed",
+            advice="give --data in bytes, such as 100GiB",
+        )
     all_memory = cluster.node.memory_bytes * cluster.nodes
     # Each copy of a row takes memory on a node of its own.
     return size.number * all_memory / max(1, cluster.replication_factor)
-
-
-def _memory_unknown(profile: str, text: str) -> errors.UsageError:
-    return errors.UsageError(
-        f"the memory of the nodes of {profile} is not declared, so {text} "
-        "of it cannot be computed",
-        advice="give --data in bytes, such as 100GiB",
-    )
 
 
 def _with_bytes(load: Workload, wanted: float) -> Workload:

@@ -18,7 +18,10 @@ def require_passed(gate: Gate) -> None:
     # A good disk can fail on a busy machine, so there the advice is another one.
     if busy:
         raise _busy_machine(gate.tier, misses, busy)
-    raise _another_disk(gate.tier, misses)
+    raise errors.GateError(
+        f"the disk of {gate.tier} is not what the tier declares: {misses}",
+        advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
+    )
 
 
 def _busy_machine(tier: str, misses: str, busy: str) -> errors.GateError:
@@ -29,13 +32,6 @@ def _busy_machine(tier: str, misses: str, busy: str) -> errors.GateError:
             "stop other programs on this machine and try again; on a busy "
             "machine a good disk can fail"
         ),
-    )
-
-
-def _another_disk(tier: str, misses: str) -> errors.GateError:
-    return errors.GateError(
-        f"the disk of {tier} is not what the tier declares: {misses}",
-        advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
     )
 
 

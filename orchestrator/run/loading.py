@@ -85,7 +85,11 @@ class _Before:
         start.
         """
         if self.resumed and addresses != self.addresses:
-            raise _addresses_taken(self.addresses, self.folder)
+            raise UnavailableError(
+                "an unfinished load needs the addresses "
+                f"{', '.join(self.addresses)}, which are taken",
+                advice=f"stop what uses them; or remove {self.folder} to load from the start",
+            )
         # Once the disks change, what the note says of them is not true any more.
         self.forget()
         yield
@@ -122,14 +126,6 @@ class _Before:
             return
         list(marked_folders.remove_ours([self.folder], world))
         data.kept.discard(data.snapshots, world)
-
-
-def _addresses_taken(addresses: tuple[str, ...], folder: Path) -> UnavailableError:
-    return UnavailableError(
-        "an unfinished load needs the addresses "
-        f"{', '.join(addresses)}, which are taken",
-        advice=f"stop what uses them; or remove {folder} to load from the start",
-    )
 
 
 @dataclass(frozen=True)

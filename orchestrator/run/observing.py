@@ -50,7 +50,10 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
         if device:
             disks = device.split("|")
         if not disks:
-            raise _no_device_to_read(name)
+            raise errors.UsageError(
+                f"the disk of {name} to read is not known",
+                advice="name it with --device, as /proc/diskstats does",
+            )
         for disk in disks:
             # Each of its disks is a node here, so that of the log would be read twice.
             disk_node = replace(node, name=f"{name} {disk}", wal_device=None)
@@ -67,13 +70,6 @@ def _devices(node: Node) -> list[str]:
     if node.wal_device:
         devices.append(node.wal_device)
     return devices
-
-
-def _no_device_to_read(node: str) -> errors.UsageError:
-    return errors.UsageError(
-        f"the disk of {node} to read is not known",
-        advice="name it with --device, as /proc/diskstats does",
-    )
 
 
 # ------------------------------------------------------------------ reading
@@ -120,7 +116,10 @@ def observe(
         begun_s = now_s
     end_s = begun_s + length_s
     if end_s <= now_s:
-        raise _is_over(folder, end_s)
+        raise errors.UsageError(
+            f"the observation {folder} ended at {format_moment(end_s)}, so nothing is read",
+            advice="judge it again with --file, or read into another folder",
+        )
     reader = _DiskReader(
         folder=folder,
         disks=disks,
@@ -139,13 +138,6 @@ def observe(
             reader.read_piece(piece)
         reader.wait_until(end_s)
     return reader.misses
-
-
-def _is_over(folder: Path, end_s: float) -> errors.UsageError:
-    return errors.UsageError(
-        f"the observation {folder} ended at {format_moment(end_s)}, so nothing is read",
-        advice="judge it again with --file, or read into another folder",
-    )
 
 
 def _first_failure(

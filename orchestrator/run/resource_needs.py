@@ -241,7 +241,13 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
         with suppress(OSError, ValueError, IndexError):
             available_bytes = _available_bytes(machine)
             if wanted_bytes + BESIDE_NODES_BYTES > available_bytes:
-                yield _may_swap(machine, wanted_bytes, available_bytes)
+                yield (
+                    f"the nodes on {machine.name or 'this machine'} may use "
+                    f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
+                    f"{format_bytes(BESIDE_NODES_BYTES)}. Only "
+                    f"{format_bytes(available_bytes)} is available: a node may swap, or "
+                    "be stopped"
+                )
 
 
 def _most_memory_bytes(plan: Plan) -> int:
@@ -261,16 +267,6 @@ def _available_bytes(machine: Machine) -> int:
     kibibytes = after.split()[0]
     # Linux writes kB there and means KiB.
     return int(kibibytes) * 1024
-
-
-def _may_swap(machine: Machine, wanted_bytes: int, available_bytes: int) -> str:
-    return (
-        f"the nodes on {machine.name or 'this machine'} may use "
-        f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
-        f"{format_bytes(BESIDE_NODES_BYTES)}. Only "
-        f"{format_bytes(available_bytes)} is available: a node may swap, or "
-        "be stopped"
-    )
 
 
 def _name_of_several(machine: Machine, machines: Sequence[Machine]) -> str:

@@ -158,7 +158,10 @@ class Resumption:
         """UsageError if something differs that may not, or may that is no aspect."""
         for name in self.despite:
             if name not in ASPECTS:
-                raise _unknown_aspect(name)
+                raise UsageError(
+                    f"--despite {name}: no condition has that name",
+                    advice=f"name one of {', '.join(ASPECTS)}",
+                )
         refused: dict[str, str] = {}
         for aspect, text in unlike.items():
             if aspect not in self.despite:
@@ -231,13 +234,6 @@ class Resumption:
         for file in points:
             files.copy(file, folder / file.name)
         return len(points)
-
-
-def _unknown_aspect(name: str) -> UsageError:
-    return UsageError(
-        f"--despite {name}: no condition has that name",
-        advice=f"name one of {', '.join(ASPECTS)}",
-    )
 
 
 def _other_place(

@@ -191,7 +191,11 @@ def make_folder(above: Path, *names: str) -> Path:
     for name in names:
         folder = folder / name
         if folder.is_symlink():
-            raise _is_a_link(folder)
+            raise NotWrittenError(
+                f"{folder} is a link, and nothing is written through a link",
+                "it is a link",
+                "remove the link, or put a folder in its place",
+            )
         with writing(folder, "made"):
             if not folder.is_dir():
                 # Another program may make it in this very moment.
@@ -208,14 +212,6 @@ def make_new_folder(folder: Path) -> None:
         raise
     except OSError as error:
         raise _not_written(folder, "made", error) from error
-
-
-def _is_a_link(folder: Path) -> NotWrittenError:
-    return NotWrittenError(
-        f"{folder} is a link, and nothing is written through a link",
-        "it is a link",
-        "remove the link, or put a folder in its place",
-    )
 
 
 def content(file: Path) -> dict[str, Any]:

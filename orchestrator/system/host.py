@@ -95,16 +95,12 @@ def only_one(lock: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = held.read(20).decode(errors="replace").strip() or "unknown"
-            raise _in_use(holder) from error
+            raise UnavailableError(
+                f"another campaign is running here (process {holder})",
+                advice="wait for it to end, or stop it with Ctrl-C where it runs",
+            ) from error
         _sign(held.fileno())
         yield
-
-
-def _in_use(process: str) -> UnavailableError:
-    return UnavailableError(
-        f"another campaign is running here (process {process})",
-        advice="wait for it to end, or stop it with Ctrl-C where it runs",
-    )
 
 
 def _opened(lock: Path) -> int:

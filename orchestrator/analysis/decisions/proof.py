@@ -70,7 +70,9 @@ def prove(compared: ComparedTiers) -> Proof:
     failing: dict[str, ObjectiveTest] = {}
     for tier in compared.tiers:
         comparisons[tier.name] = _comparisons_of(tier, compared)
-        tested[tier.name] = _tests_of(tier, compared)
+        tested[tier.name] = tuple(
+            _test_of(tier, clause, compared) for clause in compared.rules.slo
+        )
         failing[tier.name] = _test_of(tier, FAILED, compared)
     if compared.rules.slo:
         claims = _claims_to_meet_slo(tested)
@@ -145,10 +147,6 @@ def _comparisons_of(tier: Candidate, compared: ComparedTiers) -> tuple[Compariso
             if other is not tier:
                 comparisons.append(_compared(tier, other, criterion, compared))
     return tuple(comparisons)
-
-
-def _tests_of(tier: Candidate, compared: ComparedTiers) -> tuple[ObjectiveTest, ...]:
-    return tuple(_test_of(tier, clause, compared) for clause in compared.rules.slo)
 
 
 def _test_of(

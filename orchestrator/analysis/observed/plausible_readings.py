@@ -66,7 +66,12 @@ def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
     # without bytes.
     bytes_an_io = _bytes_an_io(intervals)
     if bytes_an_io < _ROUNDING * _SECTOR_BYTES:
-        raise _bytes_of_other_ios(node, device, bytes_an_io)
+        raise UsageError(
+            f"{node} {device} has {bytes_an_io:.2g} bytes an I/O, less than a sector of "
+            f"{_SECTOR_BYTES}",
+            advice="counts and bytes do not belong together: of AWS/EBS ask CloudWatch for Sum; of "
+            "AWS/RDS and Azure for Average; in a CSV sectors are 512 bytes",
+        )
 
 
 def require_seconds(node: str, device: str, intervals: pd.DataFrame) -> None:
@@ -116,15 +121,6 @@ def _bytes_an_io(intervals: pd.DataFrame) -> float:
 def _has_discards(intervals: pd.DataFrame) -> bool:
     """Whether the intervals have discards, which sar counts as I/Os without bytes."""
     return bool(intervals["reads"].isna().any())
-
-
-def _bytes_of_other_ios(node: str, device: str, bytes_an_io: float) -> UsageError:
-    return UsageError(
-        f"{node} {device} has {bytes_an_io:.2g} bytes an I/O, less than a sector of "
-        f"{_SECTOR_BYTES}",
-        advice="counts and bytes do not belong together: of AWS/EBS ask CloudWatch for Sum; of "
-        "AWS/RDS and Azure for Average; in a CSV sectors are 512 bytes",
-    )
 
 
 def unlikely(intervals: pd.DataFrame) -> Iterator[str]:

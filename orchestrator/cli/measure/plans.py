@@ -306,15 +306,11 @@ def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, fl
     weights = weights_in(request.weights)
     unknown = [name for name in weights if name not in names]
     if unknown:
-        raise _other_weights(unknown, names)
+        raise UsageError(
+            f"--weights names {listed(unknown)}, and the workloads are {listed(names)}",
+            advice="give weights to workloads of this campaign",
+        )
     return weights
-
-
-def _other_weights(unknown: Sequence[str], workloads: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"--weights names {listed(unknown)}, and the workloads are {listed(workloads)}",
-        advice="give weights to workloads of this campaign",
-    )
 
 
 def _looks(request: Request) -> Mapping[int, float]:

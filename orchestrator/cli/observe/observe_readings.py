@@ -103,30 +103,22 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
         misses = _read_live(app, options, folder, length_s, pieces)
         # A first reading that fails ends the observation at once, and nothing is in its folder.
         if not observation_files.live(folder):
-            raise _nothing_read(misses)
+            raise UnavailableError(
+                f"nothing was read: {prose.listed(misses)}",
+                "check that each server runs and answers this machine, and check --device. "
+                "The first reading of each disk must be whole; later ones may fail",
+            )
         tables.append(histories.read(folder))
     parts = machine_reports.apart(tables)
     if not parts.disks:
-        raise _machines_alone()
+        raise UsageError(
+            "these files report of machines alone",
+            "give the metrics of their disks as another --file (docs/SOURCES.md)",
+        )
     disks = parts.beside_disks()
     for machine in machine_reports.without_disks(parts.reports, disks):
         remark(machine_reports.fit_no_interval(machine))
     return ObservedReadings(disks, misses, remarks)
-
-
-def _machines_alone() -> UsageError:
-    return UsageError(
-        "these files report of machines alone",
-        "give the metrics of their disks as another --file (docs/SOURCES.md)",
-    )
-
-
-def _nothing_read(misses: Sequence[str]) -> UnavailableError:
-    return UnavailableError(
-        f"nothing was read: {prose.listed(misses)}",
-        "check that each server runs and answers this machine, and check --device. The first "
-        "reading of each disk must be whole; later ones may fail",
-    )
 
 
 def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> None:

@@ -93,10 +93,18 @@ class Tera(InClient):
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
         measure = jobs.phase()
         if measure.end_s <= measure.start_s:
-            raise _nothing_seen(step, done[0])
+            raise LoadError(
+                f"no task of {step} was seen to begin and end",
+                advice="its output is among the raw files of the run",
+                evidence=done[0].tail(),
+            )
         took_s = measure.end_s - measure.start_s
         if took_s > workload.measure_s:
-            raise _not_in_time(workload, took_s)
+            raise LoadError(
+                f"{workload.name} took {format_seconds(took_s)}: its work was not "
+                "done within `measure`, so it has no rate",
+                advice="give it a longer `measure`, or less `bytes`",
+            )
         _require_copies(cluster, copied_before, world)
         facts: dict[str, Any] = {
             "payload_bytes": jobs.payload_bytes(),
@@ -135,22 +143,6 @@ class Tera(InClient):
             more={**noted, "latency": "not measured"},
         )
         return Result(figures, None, None, facts)
-
-
-def _nothing_seen(step: str, done: Completed) -> LoadError:
-    return LoadError(
-        f"no task of {step} was seen to begin and end",
-        advice="its output is among the raw files of the run",
-        evidence=done.tail(),
-    )
-
-
-def _not_in_time(workload: Workload, took_s: float) -> LoadError:
-    return LoadError(
-        f"{workload.name} took {format_seconds(took_s)}: its work was not "
-        "done within `measure`, so it has no rate",
-        advice="give it a longer `measure`, or less `bytes`",
-    )
 
 
 # ------------------------------------------------------------------ the jobs of all shares

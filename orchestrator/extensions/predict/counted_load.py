@@ -1,7 +1,5 @@
 """What a run asked for, as counted: transactions, CPU time, log and I/O of its nodes. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -103,7 +101,10 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     """
     record = run.record
     if record.workload.slow:
-        raise _disk_was_slow(record.run.slug)
+        raise UsageError(
+            f"a disk was slow in the window of {record.run.slug}: it tells nothing of the tier",
+            advice="predict from a run without `slow` (--slow)",
+        )
     rate = value_of(record, "throughput_per_s")
     database = nodes_of_role(record.nodes, "database")
     cpu_s = _cpu_s(run, rate)
@@ -190,11 +191,4 @@ def _not_all_known(run: str) -> UsageError:
     return UsageError(
         f"{run}: transactions, CPU, its limit, and I/O are not all known",
         advice="predict from a run whose telemetry has them",
-    )
-
-
-def _disk_was_slow(slug: str) -> UsageError:
-    return UsageError(
-        f"a disk was slow in the window of {slug}: it tells nothing of the tier",
-        advice="predict from a run without `slow` (--slow)",
     )

@@ -5,8 +5,6 @@ longer than its simulation without one: a run of the same tier and workload with
 or the run itself, whichever says less. Pure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +63,11 @@ def model(
     """
     stage = varied_workloads.stage_left_out(run.record.workload)
     if stage:
-        raise _lacks_a_stage(run.record.run.slug, stage)
+        raise UsageError(
+            f"{run.record.run.slug} was measured without {stage}, to see whether that was "
+            "the limit",
+            advice="predict from a run of the same campaign that has all stages",
+        )
     disk = disk_of(run.record.profile.tier, run.record.gate)
     probes = _probes(run, quiet, cpus)
     loads = [asked_for(probe, cpus) for probe in probes]
@@ -372,13 +374,6 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-def _lacks_a_stage(run: str, stage: str) -> UsageError:
-    return UsageError(
-        f"{run} was measured without {stage}, to see whether that was the limit",
-        advice="predict from a run of the same campaign that has all stages",
-    )
 
 
 def _at_a_cap(run: str, at_cap_pct: float) -> UsageError:

@@ -65,7 +65,10 @@ class Offers:
         if size:
             needed_bytes = parse_size(size)
         if not needed_bytes:
-            raise _size_unknown(profile.name)
+            raise UsageError(
+                f"the size of the disks of {profile.name} is not known, so no disks can be chosen",
+                advice="say what each node's disk must hold: --size 250GiB",
+            )
         return self._rows_of(needed_bytes)
 
     def _rows_of(self, needed_bytes: int) -> list[str]:
@@ -249,13 +252,6 @@ def _bytes_of_its_disk(tier: Tier) -> int:
     if claimed is not None and claimed.size_bytes:
         return claimed.size_bytes
     return (tier.origin.size_bytes or 0) * tier.count
-
-
-def _size_unknown(profile: str) -> UsageError:
-    return UsageError(
-        f"the size of the disks of {profile} is not known, so no disks can be chosen",
-        advice="say what each node's disk must hold: --size 250GiB",
-    )
 
 
 def _usual_machines(vm: str | None, root: Path) -> dict[str, str]:

@@ -75,17 +75,15 @@ def _as_xml(words: str) -> str:
 def _suites(index: ReportIndex) -> list[_Suite]:
     """One for each workload."""
     cases = units.gathered(_cases(index))
-    begun = _runs_by_workload(index.campaign)
+    begun = units.gathered(
+        (data.record.run.workload, data) for data in index.campaign.runs
+    )
     suites: list[_Suite] = []
     for load in index.workloads:
         began = _time(begun.get(load.name, []))
         cases_of_load = cases.get(load.name, [])
         suites.append(_Suite(load.name, cases_of_load, began))
     return suites
-
-
-def _runs_by_workload(campaign: results.Results) -> dict[str, list[results.RunData]]:
-    return units.gathered((data.record.run.workload, data) for data in campaign.runs)
 
 
 def _time(begun: list[results.RunData]) -> str | None:

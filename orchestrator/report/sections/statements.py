@@ -42,14 +42,10 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     reasons: dict[Paragraph, None] = {}
     for load in index.workloads:
         for tier in index.tiers:
-            records = _records(index, tier, load.name)
+            records = [run.record for run in index.finished(tier, load.name)]
             rows += _statement_rows(f"{load.name}, {tier}", records)
             reasons |= dict.fromkeys(_not_counted(records))
     return _statement_sections(rows, reasons)
-
-
-def _records(index: ReportIndex, tier: str, workload: str) -> list[Record]:
-    return [run.record for run in index.finished(tier, workload)]
 
 
 def _statement_sections(

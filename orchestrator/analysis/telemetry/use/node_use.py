@@ -88,7 +88,12 @@ def _seen_of(
             throttled_pct=container.throttled_pct,
         ),
         link=seconds.link,
-        traffic=_traffic(container),
+        traffic=TrafficCount(
+            network_sent_bytes_per_s=container.sent_bytes_per_s,
+            network_received_bytes_per_s=container.received_bytes_per_s,
+            network_packets_per_s=container.packets_per_s,
+            sent_again_pct=container.sent_again_pct,
+        ),
         host=around.host,
         client=around.client,
         requests=_requests(rates.server_rates(growth, node.name)),
@@ -142,15 +147,6 @@ def _provider_report(reached: rates.ReachedShares) -> ProviderReport:
         wal_bandwidth_limit_reached_pct=log.disk_bandwidth_pct,
         machine_iops_limit_reached_pct=machine.machine_iops_pct,
         machine_bandwidth_limit_reached_pct=machine.machine_bandwidth_pct,
-    )
-
-
-def _traffic(container: rates.ContainerRates) -> TrafficCount:
-    return TrafficCount(
-        network_sent_bytes_per_s=container.sent_bytes_per_s,
-        network_received_bytes_per_s=container.received_bytes_per_s,
-        network_packets_per_s=container.packets_per_s,
-        sent_again_pct=container.sent_again_pct,
     )
 
 

@@ -14,7 +14,12 @@ def require_one_machine(node: str, volumes: Sequence[RentedVolume]) -> None:
     data, *logs = volumes
     for log in logs:
         if not _may_be_together(data, log):
-            raise _no_machine_for_both(node, data, log)
+            raise UnavailableError(
+                f"{node} has its data on a volume of {_in_words(data)}, and its log on one of "
+                f"{_in_words(log)}: no machine takes both",
+                advice="name classes with `volumeBindingMode: WaitForFirstConsumer`, which "
+                "give a volume where its node runs",
+            )
 
 
 def _may_be_together(data: RentedVolume, log: RentedVolume) -> bool:
@@ -34,17 +39,6 @@ def _may_both_hold(term_of_data: MachineTerm, term_of_log: MachineTerm) -> bool:
         if set(values).isdisjoint(values_of_log):
             return False
     return True
-
-
-def _no_machine_for_both(
-    node: str, data: RentedVolume, log: RentedVolume
-) -> UnavailableError:
-    return UnavailableError(
-        f"{node} has its data on a volume of {_in_words(data)}, and its log on one of "
-        f"{_in_words(log)}: no machine takes both",
-        advice="name classes with `volumeBindingMode: WaitForFirstConsumer`, which give a volume "
-        "where its node runs",
-    )
 
 
 def _in_words(volume: RentedVolume) -> str:
