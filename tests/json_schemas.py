@@ -15,8 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from orchestrator.cli import main
 from orchestrator.cli.common import campaign_files, option_values
-from orchestrator.keys import schema as records
-from orchestrator.keys import yaml_text
+from orchestrator.keys import schema as records, yaml_text
 from orchestrator.tier_catalog.asked_rows import Reference
 from orchestrator.tier_catalog.price_lists import PriceList
 from orchestrator.tier_catalog.price_rows import PriceRow, Text

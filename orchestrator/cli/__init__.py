@@ -12,8 +12,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from orchestrator import IS_CHECKOUT as IS_CHECKOUT
-from orchestrator import PROJECT
+from orchestrator import IS_CHECKOUT as IS_CHECKOUT, PROJECT
 from orchestrator.system import files
 
 

@@ -15,32 +15,42 @@ from typing import Any, TypeVar
 from orchestrator.errors import NotInstalledError
 from orchestrator.model import Cluster
 from orchestrator.parts.collectors import Collector as Collector
-from orchestrator.parts.database_checklists import CheckedFact as CheckedFact
-from orchestrator.parts.database_checklists import CheckState as CheckState
-from orchestrator.parts.database_checklists import FirstRun as FirstRun
-from orchestrator.parts.databases import Confirm as Confirm
-from orchestrator.parts.databases import Database as Database
-from orchestrator.parts.databases import DatabaseAbilities as DatabaseAbilities
-from orchestrator.parts.databases import ImageSupply as ImageSupply
-from orchestrator.parts.databases import SessionLimit as SessionLimit
-from orchestrator.parts.kept_data import KeptData as KeptData
-from orchestrator.parts.kept_data import MarkedFolder as MarkedFolder
-from orchestrator.parts.kept_data import NodesData as NodesData
-from orchestrator.parts.load_generators import ClientLoad as ClientLoad
-from orchestrator.parts.load_generators import LoadAbilities as LoadAbilities
-from orchestrator.parts.load_generators import LoadGenerator as LoadGenerator
-from orchestrator.parts.load_generators import MeasuredPoints as MeasuredPoints
-from orchestrator.parts.load_generators import Recorded as Recorded
-from orchestrator.parts.load_generators import Result as Result
-from orchestrator.parts.load_generators import Share as Share
-from orchestrator.parts.load_generators import SplitLoad as SplitLoad
-from orchestrator.parts.tier_mechanisms import ChangedLimits as ChangedLimits
-from orchestrator.parts.tier_mechanisms import Disks as Disks
-from orchestrator.parts.tier_mechanisms import GatesOfMachines as GatesOfMachines
-from orchestrator.parts.tier_mechanisms import Levers as Levers
-from orchestrator.parts.tier_mechanisms import ServedDisk as ServedDisk
-from orchestrator.parts.tier_mechanisms import TierAbilities as TierAbilities
-from orchestrator.parts.tier_mechanisms import TierMechanism as TierMechanism
+from orchestrator.parts.database_checklists import (
+    CheckedFact as CheckedFact,
+    CheckState as CheckState,
+    FirstRun as FirstRun,
+)
+from orchestrator.parts.databases import (
+    Confirm as Confirm,
+    Database as Database,
+    DatabaseAbilities as DatabaseAbilities,
+    ImageSupply as ImageSupply,
+    SessionLimit as SessionLimit,
+)
+from orchestrator.parts.kept_data import (
+    KeptData as KeptData,
+    MarkedFolder as MarkedFolder,
+    NodesData as NodesData,
+)
+from orchestrator.parts.load_generators import (
+    ClientLoad as ClientLoad,
+    LoadAbilities as LoadAbilities,
+    LoadGenerator as LoadGenerator,
+    MeasuredPoints as MeasuredPoints,
+    Recorded as Recorded,
+    Result as Result,
+    Share as Share,
+    SplitLoad as SplitLoad,
+)
+from orchestrator.parts.tier_mechanisms import (
+    ChangedLimits as ChangedLimits,
+    Disks as Disks,
+    GatesOfMachines as GatesOfMachines,
+    Levers as Levers,
+    ServedDisk as ServedDisk,
+    TierAbilities as TierAbilities,
+    TierMechanism as TierMechanism,
+)
 from orchestrator.powers import World
 from orchestrator.registry.references import ObjectPlace
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from orchestrator.errors import KeyPlace, UsageError
 from orchestrator.keys import schema, yaml_text
-from orchestrator.planning import profiles as profile_files
-from orchestrator.planning import project_files, virtual_machines
+from orchestrator.planning import (
+    profiles as profile_files,
+    project_files,
+    virtual_machines,
+)
 from orchestrator.planning.named_files import find, names
 from orchestrator.tier import Tier, disk_names
 from orchestrator.tier.disk_names import DiskName

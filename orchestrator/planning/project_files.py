@@ -15,8 +15,7 @@ from orchestrator.errors import KeyPlace, Mistake, UsageError
 from orchestrator.facts import group
 from orchestrator.keys import schema, yaml_text
 from orchestrator.keys.refusals import collecting, raise_all
-from orchestrator.planning import profiles as profile_files
-from orchestrator.planning import workloads as workload_files
+from orchestrator.planning import profiles as profile_files, workloads as workload_files
 from orchestrator.planning.named_files import (
     files_named,
     names,

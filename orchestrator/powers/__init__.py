@@ -13,36 +13,39 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.powers.clocks import Clock as Clock
-from orchestrator.powers.clocks import Moment as Moment
-from orchestrator.powers.commands import Completed as Completed
-from orchestrator.powers.commands import Shell as Shell
-from orchestrator.powers.containers import GONE as GONE
-from orchestrator.powers.containers import HOST_NETWORK as HOST_NETWORK
-from orchestrator.powers.containers import NETWORK_OF as NETWORK_OF
-from orchestrator.powers.containers import RUNNING as RUNNING
-from orchestrator.powers.containers import UNLIMITED as UNLIMITED
-from orchestrator.powers.containers import Container as Container
-from orchestrator.powers.containers import ContainerEntry as ContainerEntry
-from orchestrator.powers.containers import ContainerLimits as ContainerLimits
-from orchestrator.powers.containers import ContainerSpec as ContainerSpec
-from orchestrator.powers.containers import ContainerState as ContainerState
-from orchestrator.powers.containers import Conversation as Conversation
-from orchestrator.powers.containers import How as How
-from orchestrator.powers.containers import Images as Images
-from orchestrator.powers.containers import Mount as Mount
-from orchestrator.powers.containers import Network as Network
-from orchestrator.powers.guards import Guard as Guard
-from orchestrator.powers.guards import GuardBeats as GuardBeats
-from orchestrator.powers.machines import ClockOffset as ClockOffset
-from orchestrator.powers.machines import Machine as Machine
-from orchestrator.powers.machines import MachineFacts as MachineFacts
-from orchestrator.powers.rented_volumes import Claims as Claims
-from orchestrator.powers.rented_volumes import MachineTerm as MachineTerm
-from orchestrator.powers.rented_volumes import RentedVolume as RentedVolume
-from orchestrator.powers.rented_volumes import SnapshotClass as SnapshotClass
-from orchestrator.powers.rented_volumes import StorageClass as StorageClass
-from orchestrator.powers.rented_volumes import VolumeSource as VolumeSource
+from orchestrator.powers.clocks import Clock as Clock, Moment as Moment
+from orchestrator.powers.commands import Completed as Completed, Shell as Shell
+from orchestrator.powers.containers import (
+    GONE as GONE,
+    HOST_NETWORK as HOST_NETWORK,
+    NETWORK_OF as NETWORK_OF,
+    RUNNING as RUNNING,
+    UNLIMITED as UNLIMITED,
+    Container as Container,
+    ContainerEntry as ContainerEntry,
+    ContainerLimits as ContainerLimits,
+    ContainerSpec as ContainerSpec,
+    ContainerState as ContainerState,
+    Conversation as Conversation,
+    How as How,
+    Images as Images,
+    Mount as Mount,
+    Network as Network,
+)
+from orchestrator.powers.guards import Guard as Guard, GuardBeats as GuardBeats
+from orchestrator.powers.machines import (
+    ClockOffset as ClockOffset,
+    Machine as Machine,
+    MachineFacts as MachineFacts,
+)
+from orchestrator.powers.rented_volumes import (
+    Claims as Claims,
+    MachineTerm as MachineTerm,
+    RentedVolume as RentedVolume,
+    SnapshotClass as SnapshotClass,
+    StorageClass as StorageClass,
+    VolumeSource as VolumeSource,
+)
 
 
 @dataclass(frozen=True)

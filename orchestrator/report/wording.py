@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.figure_words import METRICS as METRICS
-from orchestrator.analysis.answers.figure_words import interval as interval
-from orchestrator.analysis.answers.figure_words import value as value
 from orchestrator.analysis.answers.figure_words import (
+    METRICS as METRICS,
+    interval as interval,
+    value as value,
     value_with_unit as value_with_unit,
 )
-from orchestrator.analysis.answers.phrases import closed as closed
-from orchestrator.analysis.answers.phrases import money as money
-from orchestrator.analysis.answers.phrases import ranges as ranges
-from orchestrator.analysis.answers.phrases import sentence as sentence
+from orchestrator.analysis.answers.phrases import (
+    closed as closed,
+    money as money,
+    ranges as ranges,
+    sentence as sentence,
+)
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.design import boxed_work
 from orchestrator.model import Workload

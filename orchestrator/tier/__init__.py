@@ -11,18 +11,20 @@ from typing import Any, Literal
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.tier import tier_file
-from orchestrator.tier.disks import DISKS as DISKS
-from orchestrator.tier.disks import AnyDisk as AnyDisk
-from orchestrator.tier.disks import ClassVolumes as ClassVolumes
-from orchestrator.tier.disks import ClassWanted as ClassWanted
-from orchestrator.tier.disks import DiskKind as DiskKind
-from orchestrator.tier.disks import Emulated as Emulated
-from orchestrator.tier.disks import NodeDisks as NodeDisks
-from orchestrator.tier.disks import NoDisk as NoDisk
-from orchestrator.tier.disks import OthersDisks as OthersDisks
-from orchestrator.tier.disks import RealDisks as RealDisks
-from orchestrator.tier.disks import Snapshots as Snapshots
-from orchestrator.tier.disks import Unlimited as Unlimited
+from orchestrator.tier.disks import (
+    DISKS as DISKS,
+    AnyDisk as AnyDisk,
+    ClassVolumes as ClassVolumes,
+    ClassWanted as ClassWanted,
+    DiskKind as DiskKind,
+    Emulated as Emulated,
+    NodeDisks as NodeDisks,
+    NoDisk as NoDisk,
+    OthersDisks as OthersDisks,
+    RealDisks as RealDisks,
+    Snapshots as Snapshots,
+    Unlimited as Unlimited,
+)
 
 # The direction in which an I/O moves data.
 Way = Literal["read", "write"]
@@ -302,9 +304,11 @@ def as_written(value: Any) -> Any:
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    return {
-        field.name: as_written(getattr(record, field.name)) for field in fields(record)
-    }
+    written: dict[str, Any] = {}
+    for field_of_record in fields(record):
+        name = field_of_record.name
+        written[name] = as_written(getattr(record, name))
+    return written
 
 
 # `disk` of a check of the emulated disk that holds only WAL.

@@ -8,8 +8,7 @@ from pydantic import BeforeValidator, Field
 from orchestrator import units
 from orchestrator.keys.schema import AnyTierYaml, bucket_pct
 from orchestrator.tier import Latencies
-from orchestrator.tier_catalog import latencies
-from orchestrator.tier_catalog import limits as limits_of
+from orchestrator.tier_catalog import latencies, limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
 from orchestrator.tier_catalog.price_rows import PriceRow, Seconds
 from orchestrator.tier_catalog.rows import DiskType, SizeRow

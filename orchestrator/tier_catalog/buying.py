@@ -10,8 +10,12 @@ from dataclasses import dataclass, replace
 
 from orchestrator import units
 from orchestrator.tier import Burst, ClassWanted, Limits, Origin, Price, Tier
-from orchestrator.tier_catalog import latencies, prices, storage_classes
-from orchestrator.tier_catalog import limits as limits_of
+from orchestrator.tier_catalog import (
+    latencies,
+    limits as limits_of,
+    prices,
+    storage_classes,
+)
 from orchestrator.tier_catalog.asked_rows import AskedRow, Reference
 from orchestrator.tier_catalog.rows import DiskType, SizeRow
 from orchestrator.tier_catalog.rules import GIB

@@ -8,8 +8,7 @@ from orchestrator.keys.refusals import raise_all, refused
 from orchestrator.keys.schema import KINDS, Kinds
 from orchestrator.keys.strict_records import validate
 from orchestrator.tier import Limits, Tier
-from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog import prices
+from orchestrator.tier_catalog import limits as limits_of, prices
 from orchestrator.tier_catalog.asked_rows import AskedRow, Reference
 from orchestrator.tier_catalog.buying import Chosen, bought
 from orchestrator.tier_catalog.catalog import Catalog

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from orchestrator.errors import UsageError
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog import rules
+from orchestrator.tier_catalog import limits as limits_of, rules
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.price_rows import PriceRow
 from orchestrator.tier_catalog.rows import DiskType, SizeRow, VmSize

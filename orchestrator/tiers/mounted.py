@@ -28,8 +28,8 @@ from orchestrator.tiers.common.real import (
     node_places,
     real_disk,
     restoring,
+    snapshots as kept_copies,
 )
-from orchestrator.tiers.common.real import snapshots as kept_copies
 
 # fio's file of 1 GiB (64 MiB in a quick gate), and what the pass of integrity writes beside it.
 GATE_BYTES = 2**30 + 2**28

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-from scipy import stats as distributions
+from scipy import special, stats as distributions
 
 from orchestrator.analysis.decisions import cluster_standings
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate

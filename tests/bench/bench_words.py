@@ -25,8 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-from scipy import stats as distributions
+from scipy import special, stats as distributions
 
 from orchestrator.analysis import comparisons, figure_pairs
 from orchestrator.analysis.statistics import stats

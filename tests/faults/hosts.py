@@ -10,8 +10,7 @@ from pathlib import Path
 
 from orchestrator.collectors import cgroup, disk, machine, network
 from orchestrator.collectors.common.node_by_node import OnItsMachine, Reading
-from orchestrator.databases.existing import probe
-from orchestrator.databases.existing import remembered as memory
+from orchestrator.databases.existing import probe, remembered as memory
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.exporter_host import Places
 from orchestrator.databases.postgresql import checkpoints_s

@@ -19,12 +19,14 @@ from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.apps import an_app, tierbench
-from tests.fake_cluster import FakeCluster
-from tests.fake_cluster import spec as pod
+from tests.fake_cluster import FakeCluster, spec as pod
 from tests.fake_docker import Engine
-from tests.fake_existing import Server, running
-from tests.fake_existing import a_cache as a_cache  # a fixture
-from tests.fake_existing import spec as of_others
+from tests.fake_existing import (
+    Server,
+    a_cache as a_cache,  # a fixture
+    running,
+    spec as of_others,
+)
 from tests.fakes import FakeClock
 from tests.faults.planted import NAMES, planted
 

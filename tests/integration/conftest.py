@@ -25,8 +25,7 @@ from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.yugabyte import counters
-from tests import CACHE, ROOT
-from tests import standin_image as standin_image_of
+from tests import CACHE, ROOT, standin_image as standin_image_of
 from tests.integration import host_names, servers
 from tests.integration.servers import Server
 

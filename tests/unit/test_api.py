@@ -17,8 +17,7 @@ from orchestrator.api import Campaign, open_campaign
 from orchestrator.errors import UsageError
 from orchestrator.system import campaign_writing
 from tests import ROOT
-from tests.campaigns import build_campaign
-from tests.campaigns import stored as store_campaign
+from tests.campaigns import build_campaign, stored as store_campaign
 
 NOTEBOOK = ROOT / "docs/notebooks/campaign.ipynb"
 

@@ -15,8 +15,7 @@ import pytest
 
 from orchestrator.databases.existing import client_reach, declaration
 from orchestrator.databases.postgresql import containers
-from orchestrator.databases.yugabytedb import nodes as yugabytedb
-from orchestrator.databases.yugabytedb import settings
+from orchestrator.databases.yugabytedb import nodes as yugabytedb, settings
 from orchestrator.errors import TierbenchError
 from orchestrator.extensions.hadoop import hdfs
 from orchestrator.load_generators.sysbench.generator import Sysbench

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from orchestrator import units
 from orchestrator.metrics import span_in_words, value_in_words

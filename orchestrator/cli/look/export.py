@@ -11,8 +11,7 @@ from typer import Exit, Option
 
 from orchestrator import errors
 from orchestrator.cli import RESULTS
-from orchestrator.cli.common import forms, streams
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import forms, options as asked, streams
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run

@@ -14,8 +14,7 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from orchestrator.cli import RESULTS
-from orchestrator.cli.common import completion, forms
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import completion, forms, options as asked
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import (

@@ -3,8 +3,7 @@
 import typer
 
 from orchestrator import errors
-from orchestrator.cli.common import forms
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import forms, options as asked
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.tier import Gate

@@ -9,8 +9,7 @@ import typer
 
 from orchestrator import errors
 from orchestrator.cli import REHEARSALS, RESULTS
-from orchestrator.cli.common import forms
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import forms, options as asked
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.options import (
     Compared,

@@ -20,8 +20,7 @@ from orchestrator.cli.measure.reported_disks_of_nodes import (
     places_of,
 )
 from orchestrator.errors import UsageError
-from orchestrator.histories import files as history_files
-from orchestrator.histories import limit_samples
+from orchestrator.histories import files as history_files, limit_samples
 from orchestrator.histories.files.texts import Remark
 from orchestrator.kernel import device_names
 from orchestrator.model import Node, Record

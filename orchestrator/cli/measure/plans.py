@@ -32,13 +32,13 @@ from orchestrator.model import (
 )
 from orchestrator.planning import (
     fit_to_time,
+    notes as plan_notes,
     overrides,
     owners,
     plan,
     probes,
     windows,
 )
-from orchestrator.planning import notes as plan_notes
 from orchestrator.run import forecast
 from orchestrator.texts.foreign_text import shortened
 from orchestrator.texts.prose import counted, listed

@@ -17,8 +17,7 @@ from orchestrator.cli.observe import managed_prometheus, observe_nodes
 from orchestrator.cli.observe.observe_options import Read, pieces_in
 from orchestrator.collectors import disk_readers
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.histories import files as histories
-from orchestrator.histories import prometheus
+from orchestrator.histories import files as histories, prometheus
 from orchestrator.powers import GuardBeats
 from orchestrator.run import observing
 from orchestrator.run.readings import Miss

@@ -6,8 +6,7 @@ from typing import Literal
 import typer
 
 from orchestrator import errors
-from orchestrator.cli.common import forms
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import forms, options as asked
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.common.command_making import takes
 

@@ -12,8 +12,7 @@ from typing import cast, get_args
 
 from orchestrator.errors import KeyPlace, Mistake, UnavailableError
 from orchestrator.facts import TlsMode
-from orchestrator.keys.addresses import NOWHERE, Hosts, Server
-from orchestrator.keys.addresses import read as read_hosts
+from orchestrator.keys.addresses import NOWHERE, Hosts, Server, read as read_hosts
 from orchestrator.keys.near_keys import nearest
 from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Profile, Tls

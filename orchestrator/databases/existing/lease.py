@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
-from orchestrator.databases.existing import owned_database
-from orchestrator.databases.existing import remembered as memory
+from orchestrator.databases.existing import owned_database, remembered as memory
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.identity import LEAST_BIRTH_NUMBER, DatabaseRow
 from orchestrator.errors import (

@@ -12,8 +12,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node
 from orchestrator.system import http_client, sql
 from orchestrator.texts.prose import counted
-from orchestrator.yugabyte import counters as storage_counters
-from orchestrator.yugabyte import pages, queries, versions
+from orchestrator.yugabyte import counters as storage_counters, pages, queries, versions
 
 METRICS = (
     "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",

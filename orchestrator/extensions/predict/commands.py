@@ -13,8 +13,7 @@ from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import RESULTS
-from orchestrator.cli.common import documents, forms
-from orchestrator.cli.common import options as asked
+from orchestrator.cli.common import documents, forms, options as asked
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run

@@ -20,10 +20,12 @@ import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.labels import CAMPAIGN as CAMPAIGN
-from orchestrator.platforms.common.labels import LABEL as LABEL
-from orchestrator.platforms.common.labels import MARK as MARK
-from orchestrator.platforms.common.labels import ROLE as ROLE
+from orchestrator.platforms.common.labels import (
+    CAMPAIGN as CAMPAIGN,
+    LABEL as LABEL,
+    MARK as MARK,
+    ROLE as ROLE,
+)
 from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import CertificateFile, Clock, GuardBeats
 

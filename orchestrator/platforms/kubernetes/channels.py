@@ -7,9 +7,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Collection, Iterator
-from selectors import EVENT_READ as READ
-from selectors import EVENT_WRITE as WRITE
-from selectors import PollSelector
+from selectors import EVENT_READ as READ, EVENT_WRITE as WRITE, PollSelector
 from typing import Any
 
 import websocket

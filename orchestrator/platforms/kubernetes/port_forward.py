@@ -8,8 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from functools import partial
-from selectors import EVENT_READ as READ
-from selectors import EVENT_WRITE as WRITE
+from selectors import EVENT_READ as READ, EVENT_WRITE as WRITE
 from typing import Any
 
 import websocket

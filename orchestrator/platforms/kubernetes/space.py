@@ -11,12 +11,14 @@ from typing import Any
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.labels import CAMPAIGN as CAMPAIGN
-from orchestrator.platforms.common.labels import HOST as HOST
-from orchestrator.platforms.common.labels import LABEL as LABEL
-from orchestrator.platforms.common.labels import MARK as MARK
-from orchestrator.platforms.common.labels import PROCESS as PROCESS
-from orchestrator.platforms.common.labels import ROLE as ROLE
+from orchestrator.platforms.common.labels import (
+    CAMPAIGN as CAMPAIGN,
+    HOST as HOST,
+    LABEL as LABEL,
+    MARK as MARK,
+    PROCESS as PROCESS,
+    ROLE as ROLE,
+)
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock, ContainerState

@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 import yaml
-from standin import metrics, options
-from standin import pages as standin_pages
+from standin import metrics, options, pages as standin_pages
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import bundle as bundle_command

@@ -8,8 +8,7 @@ from one that has imported `orchestrator.cli.main` alone, as each start does fir
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any

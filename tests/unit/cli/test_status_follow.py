@@ -14,8 +14,7 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.run import live_state, status
 from orchestrator.run.live_state import LiveRun, PanelState, RecentRates
-from tests.campaigns import build_campaign
-from tests.campaigns import stored as store_campaign
+from tests.campaigns import build_campaign, stored as store_campaign
 from tests.fakes import FakeClock
 
 

@@ -17,8 +17,7 @@ from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.asked import commands, options
-from tests.campaigns import build_campaign
-from tests.campaigns import stored as store_campaign
+from tests.campaigns import build_campaign, stored as store_campaign
 from tests.fakes import FakeClock
 
 PROGRAM: Any = typer.main.get_command(main.program)

@@ -16,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.existing import declaration, left_behind, remembered
-from orchestrator.databases.existing import lease as lease_module
+from orchestrator.databases.existing import (
+    declaration,
+    lease as lease_module,
+    left_behind,
+    remembered,
+)
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.model import ClusterSpec

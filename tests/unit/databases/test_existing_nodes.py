@@ -26,8 +26,7 @@ from tests.fake_existing import (
     spec,
 )
 from tests.fakes import QuietProgress
-from tests.pages import FLAGS, listed, serving
-from tests.pages import Server as Pages
+from tests.pages import FLAGS, Server as Pages, listed, serving
 
 __all__ = ["a_cache"]  # each test has one of its own
 

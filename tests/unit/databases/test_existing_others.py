@@ -24,8 +24,7 @@ from tests.fake_existing import (
     running,
     spec,
 )
-from tests.pages import FLAGS
-from tests.pages import Server as Site
+from tests.pages import FLAGS, Server as Site
 
 AT = sql.Address("10.0.0.11", 5432, "owner", "", "yugabyte")
 __all__ = ["a_cache"]  # each test has one of its own

@@ -13,8 +13,7 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators import binding
-from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench import generator as sysbench
+from orchestrator.load_generators.sysbench import command_lines, generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
 from orchestrator.planning import data_sizes, fit_to_time, windows, workloads
 from orchestrator.platforms import own_images

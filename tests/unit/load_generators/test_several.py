@@ -20,8 +20,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.extensions.benchbase import config

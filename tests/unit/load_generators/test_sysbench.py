@@ -13,8 +13,7 @@ import pytest
 
 from orchestrator.errors import LoadError, Mistake, UsageError
 from orchestrator.load_generators import binding
-from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench import generator as sysbench
+from orchestrator.load_generators.sysbench import command_lines, generator as sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad

@@ -24,8 +24,12 @@ from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.binding import bind
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench_stock import generator as sysbench_stock
-from orchestrator.load_generators.sysbench_stock import own_files, results, scripts
+from orchestrator.load_generators.sysbench_stock import (
+    generator as sysbench_stock,
+    own_files,
+    results,
+    scripts,
+)
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad

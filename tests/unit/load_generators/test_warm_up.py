@@ -14,8 +14,7 @@ from orchestrator.analysis.statistics import steadiness
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import binding
 from orchestrator.load_generators.common import program_output
-from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench import generator as sysbench
+from orchestrator.load_generators.sysbench import command_lines, generator as sysbench
 from orchestrator.load_generators.sysbench.warm_up import (
     IN_A_ROW,
     SHORTEST_S,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from orchestrator.errors import EXIT_USAGE, KeyPlace, Mistake, UsageError
 from orchestrator.keys import yaml_text

@@ -29,8 +29,7 @@ from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.tunnel import Tunnel
-from orchestrator.platforms.kubernetes import connection as cluster
-from orchestrator.platforms.kubernetes import pod
+from orchestrator.platforms.kubernetes import connection as cluster, pod
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import SystemClock
 from tests.clocks import HastyClock

@@ -15,8 +15,7 @@ from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.yugabytedb import YugabyteDB
-from orchestrator.extensions.benchbase import config
-from orchestrator.extensions.benchbase import generator as benchbase
+from orchestrator.extensions.benchbase import config, generator as benchbase
 from orchestrator.extensions.hadoop import tera
 from orchestrator.extensions.hadoop.hdfs import Hdfs
 from orchestrator.extensions.hadoop.store import Store

@@ -17,11 +17,11 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
     caveats,
     deltas,
+    measured as measured_section,
     over_time,
     summary,
     tier_picture,
 )
-from orchestrator.report.sections import measured as measured_section
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaigns import build_campaign
 

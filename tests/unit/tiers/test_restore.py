@@ -22,8 +22,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests import ROOT
 from tests.file_systems import no_file_grows

@@ -14,8 +14,11 @@ from orchestrator.analysis.predictions import Estimate, FigureKey, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.extensions.predict import first_answer, picture
-from orchestrator.extensions.predict import section as predicted_section
+from orchestrator.extensions.predict import (
+    first_answer,
+    picture,
+    section as predicted_section,
+)
 from orchestrator.extensions.predict.measured_cell import MeasuredCell
 from orchestrator.extensions.predict.page import document
 from orchestrator.extensions.predict.stored import without_slo
