@@ -4,7 +4,7 @@ Units stand last in a name and are base units: `_s` seconds, `_bytes`, `_bytes_p
 percent of 100. Times of day are Unix seconds (float). A field that may be absent is None, never 0.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -193,15 +193,6 @@ class Workload:
     def thinks(self) -> bool:
         """Whether terminals key in and think between transactions."""
         return self.options.get("think") == "spec"
-
-
-def names_without_database(workloads: Iterable[Workload]) -> list[str]:
-    """The workloads that measure a disk alone."""
-    names: list[str] = []
-    for workload in workloads:
-        if workload.database is not None:
-            names.append(workload.name)
-    return names
 
 
 # ------------------------------------------------------------------ what is planned

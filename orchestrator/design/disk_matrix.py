@@ -6,7 +6,7 @@ in flight at once is depth × threads. What measured cells say about a disk is i
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal, NamedTuple, cast
@@ -167,3 +167,12 @@ def _values(name: str, text: str) -> list[int]:
     if any(value % axis.step for value in values):
         raise ValueError(f"`{name}` must be a multiple of {axis.step} bytes")
     return values
+
+
+def names_without_database(workloads: Iterable[model.Workload]) -> list[str]:
+    """The workloads that measure a disk alone."""
+    names: list[str] = []
+    for workload in workloads:
+        if workload.database is not None:
+            names.append(workload.name)
+    return names

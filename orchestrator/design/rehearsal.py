@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from orchestrator.design.disk_matrix import names_without_database
 from orchestrator.errors import UsageError
 from orchestrator.keys.schema import DRY
-from orchestrator.model import (
-    Node,
-    Note,
-    Plan,
-    Profile,
-    Workload,
-    names_without_database,
-)
+from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
 
 WARNING = (

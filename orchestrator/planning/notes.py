@@ -13,9 +13,10 @@ from orchestrator.design import (
     used_profiles,
 )
 from orchestrator.design.detailed_notes import detailed_note
+from orchestrator.design.disk_matrix import names_without_database
 from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
-from orchestrator.model import Note, Profile, Workload, names_without_database
+from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import windows
 from orchestrator.texts.prose import counted, listed
 from orchestrator.tier import Tier

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from orchestrator.design import machines
+from orchestrator.design.disk_matrix import names_without_database
 from orchestrator.design.factors import EXISTING, is_of_others
 from orchestrator.errors import UsageError
-from orchestrator.model import Profile, Workload, names_without_database
+from orchestrator.model import Profile, Workload
 from orchestrator.planning.files_or_rows import FileMembers
 
 
