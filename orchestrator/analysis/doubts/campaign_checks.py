@@ -7,7 +7,7 @@ from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
 from orchestrator.design import enforcement, latency_quantiles, rehearsal
-from orchestrator.model import Doubt, Profile
+from orchestrator.model import Doubt, Note, Profile
 from orchestrator.tier import DiskKind
 from orchestrator.units import gathered
 
@@ -41,16 +41,8 @@ def cells(campaign: Results) -> Doubts:
 def _measured_once(campaign: Results, titles: Sequence[str]) -> Doubt:
     # One repetition was planned so. Else runs of some cells were lost.
     if campaign.plan.repetitions == 1:
-        return is_only_told(
-            "one repetition",
-            "every cell was measured once: a difference cannot be told from chance",
-            advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
-        )
-    return is_only_told(
-        "one repetition",
-        f"only one repetition finished of {', '.join(titles)}: it has no interval",
-        advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
-    )
+        return _one_repetition()
+    return _one_repetition_of_some(titles)
 
 
 # ------------------------------------------------------------------ disks
@@ -67,11 +59,7 @@ def not_the_real_disk(campaign: Results) -> Doubts:
             yield doubt(names, _tails(profiles_of_kind))
     unlike = enforcement.unlike_disks(profiles)
     if unlike is not None:
-        yield limits_the_answer(
-            "unlike disks",
-            unlike.text,
-            advice="give all profiles the same `enforcement`",
-        )
+        yield _unlike_disks(unlike.text)
 
 
 def _tails(profiles: Sequence[Profile]) -> str:
@@ -99,40 +87,15 @@ def vm_caps(campaign: Results) -> Doubts:
 def said_beforehand(campaign: Results) -> Doubts:
     for note in campaign.plan.notes:
         if note.kind == "fewer nodes":
-            yield limits_the_answer(
-                "fewer nodes",
-                note.text,
-                advice="run on a machine with two cores per node, or set --nodes to start "
-                "them here",
-                profile=note.profile,
-            )
+            yield _fewer_nodes(note)
         elif note.kind == "nodes as asked":
-            yield limits_the_answer(
-                "fewer nodes",
-                note.text,
-                advice="leave --nodes out on a machine with two cores per node",
-                profile=note.profile,
-            )
+            yield _nodes_as_asked(note)
         elif note.kind == "one disk of several":
-            yield is_only_told(
-                "one disk of several",
-                note.text,
-                advice="give each disk a profile of its own (`path`) and compare them",
-                profile=note.profile,
-            )
+            yield _one_disk_of_several(note)
         elif note.kind == "gone on despite":
-            yield limits_the_answer(
-                "gone on despite",
-                note.text,
-                advice="run the campaign again: this may make runs before and after it differ",
-            )
+            yield _gone_on_despite(note.text)
         elif note.kind == "published figures":
-            yield is_only_told(
-                "published figures",
-                note.text,
-                advice="compare them with the source; `tierbench compare` measures such a "
-                "plan here",
-            )
+            yield _published_figures(note.text)
 
 
 def comparable(campaign: Results) -> Doubts:
@@ -148,15 +111,34 @@ def comparable(campaign: Results) -> Doubts:
             yield _unlike_runs(workload, differences.in_words(unlike))
     unknown = run_values.not_known([run.record for run in campaign.done])
     if unknown:
-        yield limits_the_answer(
-            "not compared",
-            "clusters that others run may differ in more than their disks. Not known of all of "
-            f"them: {'; '.join(unknown)}",
-            advice="declare the same `node_exporters`, `masters` and `tservers` for each of them",
-        )
+        yield _not_compared(unknown)
 
 
 # ------------------------------------------------------------------ in words
+
+
+def _published_figures(text: str) -> Doubt:
+    return is_only_told(
+        "published figures",
+        text,
+        advice="compare them with the source; `tierbench compare` measures such a plan here",
+    )
+
+
+def _one_repetition() -> Doubt:
+    return is_only_told(
+        "one repetition",
+        "every cell was measured once: a difference cannot be told from chance",
+        advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
+    )
+
+
+def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
+    return is_only_told(
+        "one repetition",
+        f"only one repetition finished of {', '.join(cells)}: it has no interval",
+        advice=f"repeat with `--repeats {GOOD_REPETITIONS}`",
+    )
 
 
 def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
@@ -191,6 +173,12 @@ def _none_tier(tiers: str, tails: str) -> Doubt:
     )
 
 
+def _unlike_disks(text: str) -> Doubt:
+    return limits_the_answer(
+        "unlike disks", text, advice="give all profiles the same `enforcement`"
+    )
+
+
 def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
     return is_only_told(
         "VM caps the disk",
@@ -201,6 +189,41 @@ def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
     )
 
 
+def _fewer_nodes(note: Note) -> Doubt:
+    return limits_the_answer(
+        "fewer nodes",
+        note.text,
+        advice="run on a machine with two cores per node, or set --nodes to start them here",
+        profile=note.profile,
+    )
+
+
+def _nodes_as_asked(note: Note) -> Doubt:
+    return limits_the_answer(
+        "fewer nodes",
+        note.text,
+        advice="leave --nodes out on a machine with two cores per node",
+        profile=note.profile,
+    )
+
+
+def _one_disk_of_several(note: Note) -> Doubt:
+    return is_only_told(
+        "one disk of several",
+        note.text,
+        advice="give each disk a profile of its own (`path`) and compare them",
+        profile=note.profile,
+    )
+
+
+def _gone_on_despite(note: str) -> Doubt:
+    return limits_the_answer(
+        "gone on despite",
+        note,
+        advice="run the campaign again: this may make runs before and after it differ",
+    )
+
+
 def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
     return is_only_told(
         "unlike runs",
@@ -208,6 +231,15 @@ def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
         f"{'; '.join(unlike)}",
         advice="make the profiles equal in everything but `tier`, and run them in one "
         "campaign",
+    )
+
+
+def _not_compared(unknown: Sequence[str]) -> Doubt:
+    return limits_the_answer(
+        "not compared",
+        "clusters that others run may differ in more than their disks. Not known of all of "
+        f"them: {'; '.join(unknown)}",
+        advice="declare the same `node_exporters`, `masters` and `tservers` for each of them",
     )
 
 

@@ -36,11 +36,7 @@ def chosen_cluster(context: str | None, of_pod: Path) -> ChosenCluster:
     except (ConfigException, OSError) as error:
         raise _no_cluster(error) from error
     if context is not None and context not in contexts:
-        raise UsageError(
-            f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {listed(sorted(contexts)) or 'none'}; `context` under `kubernetes` "
-            "in the profile, and KUBECONFIG, decide which cluster is used",
-        )
+        raise _no_such_context(context, sorted(contexts))
     name = str(context or current)
     try:
         load_kube_config(_files(), context or current, configuration)
@@ -74,6 +70,14 @@ def _no_cluster(error: Exception) -> UnavailableError:
             "get-credentials` write it. Choose the context with `kubectl config "
             "use-context`"
         ),
+    )
+
+
+def _no_such_context(context: str, contexts: list[str]) -> UsageError:
+    return UsageError(
+        f"the kubeconfig has no context named {context!r}",
+        advice=f"it has {listed(contexts) or 'none'}; `context` under `kubernetes` in the "
+        "profile, and KUBECONFIG, decide which cluster is used",
     )
 
 

@@ -80,12 +80,7 @@ class Volumes:
         for storage_class in self.storage_classes():
             if storage_class.is_default:
                 if storage_class.retains:
-                    raise UnavailableError(
-                        f"the default storage class {storage_class.name} keeps its volumes. "
-                        "One for each node and run would stay, and cost money",
-                        advice="make one the default whose reclaimPolicy is Delete, or declare "
-                        "the nodes' disks in the profile",
-                    )
+                    raise _keeps_volumes(storage_class)
                 return storage_class
         return None
 
@@ -265,3 +260,12 @@ class Volumes:
                 raise RunError(
                     f"the snapshot {name} is not ready after {timeout_s:g} s: {why}"
                 )
+
+
+def _keeps_volumes(storage_class: StorageClass) -> UnavailableError:
+    return UnavailableError(
+        f"the default storage class {storage_class.name} keeps its volumes. "
+        "One for each node and run would stay, and cost money",
+        advice="make one the default whose reclaimPolicy is Delete, or declare "
+        "the nodes' disks in the profile",
+    )
