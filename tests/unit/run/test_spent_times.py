@@ -123,9 +123,9 @@ def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
 
 def test_what_took_no_time_is_not_learnt_and_costs_nothing_that_was(make: Make) -> None:
     campaign = make(Log())
-    observed.note("restore", 10.0, campaign.world, 4e9)
-    observed.note("restore", 0.0, campaign.world, 4e9)
-    pace = observed.learnt(campaign.world.cache)["restore"]
+    spent_times.keep("restore", 10.0, campaign.world, 4e9)
+    spent_times.keep("restore", 0.0, campaign.world, 4e9)
+    pace = spent_times.learnt_paces(campaign.world.cache)["restore"]
     assert pace.span.least_s == pytest.approx(10.0 / ROOM / 4e9)
 
 
