@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,16 @@ MODULES = tuple(sorted(PACKAGE.rglob("*.py")))
 @cache
 def tree(file: Path) -> ast.Module:
     """The syntax tree of `file`. Not to be changed."""
-    return ast.parse(file.read_text())
+    text = file.read_text()
+    was_on = gc.isenabled()
+    # Trees stay. Looking for garbage in all of them again and again took two fifths of the time.
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
 
 
 @cache

@@ -78,7 +78,7 @@ def settable() -> dict[str, list[str]]:
     """The keys that the load generator of each shipped workload takes."""
     taken: dict[str, list[str]] = {}
     for name, file in LOADS.items():
-        content = yaml.safe_load(file.read_text())
+        content = yaml.load(file.read_text(), yaml.CSafeLoader)
         groups = keys(content["generator"], content["script"])
         found = [*groups["options"], *groups["dataset"]]
         if found:
