@@ -186,7 +186,7 @@ def _tables(
         tables["spread"] = _spread(table, measure)
         # The band has its own table; in the lines' it would be written twice into the page.
         table = table.drop(columns=["low", "high"])
-    return {**tables, "runs": table.to_dict("records")}
+    return {**tables, "runs": _rows(table)}
 
 
 def _spread(table: pd.DataFrame, measure: Measure) -> list[dict[Any, Any]]:
@@ -196,7 +196,14 @@ def _spread(table: pd.DataFrame, measure: Measure) -> list[dict[Any, Any]]:
     bounds = table[["tier", "seconds", "low", "high"]]
     for column in ("low", "high"):
         bounds = bounds.assign(**{column: bounds[column] * measure.factor})
-    return bounds.to_dict("records")
+    return _rows(bounds)
+
+
+def _rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The rows of a table: `to_dict` asks pandas for each text by itself."""
+    columns = [table[name].to_numpy(dtype=object).tolist() for name in table]
+    names = list(table)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def by_node(

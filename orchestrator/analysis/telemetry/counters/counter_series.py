@@ -70,8 +70,11 @@ def by_series(samples: pd.DataFrame) -> dict[Key, SampledSeries]:
         return {}
     nodes = samples["node"].astype("category").cat
     metrics = samples["metric"].astype("category").cat
+    # Single texts of a column take long to get, and each stands in several series.
+    names = nodes.categories.tolist()
+    metric_names = metrics.categories.tolist()
     # One number for each series, so that a single sort puts all samples in order.
-    width = len(metrics.categories)
+    width = len(metric_names)
     number = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
     order = np.lexsort((samples["time_s"].to_numpy(dtype=float), number))
     number = number[order]
@@ -79,8 +82,7 @@ def by_series(samples: pd.DataFrame) -> dict[Key, SampledSeries]:
     series: dict[Key, SampledSeries] = {}
     for rows in _stretches(number):
         node, metric = divmod(int(number[rows.start]), width)
-        key = (str(nodes.categories[node]), str(metrics.categories[metric]))
-        series[key] = whole.part(rows)
+        series[names[node], metric_names[metric]] = whole.part(rows)
     return dict(sorted(series.items()))
 
 
