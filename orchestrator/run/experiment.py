@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.model import Plan
@@ -30,11 +30,11 @@ from orchestrator.run import checks
 from orchestrator.run.gate_taking import GateTaker
 from orchestrator.run.gates import Gates
 from orchestrator.run.live_events import NOBODY, CampaignBegins, Onlookers
+from orchestrator.run.opening import opening_of
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.runs_in_turn import RunsInTurn
 from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.system import campaign_writing
-from orchestrator.tier import Gate
 
 
 def execute(
@@ -52,9 +52,7 @@ def execute(
     `begun`: the campaign which goes on in its own folder, instead of a new one in
     `results`. Raises only what ends the campaign.
     """
-    opening: _Opening = _New(results)
-    if begun is not None:
-        opening = _Resumed(begun)
+    opening = opening_of(results, begun)
     # 1. Before the checks, because leftovers take the space that these look for.
     left_behind = _swept(world)
     # 2.
@@ -85,56 +83,6 @@ def execute(
         # 7.
         opening.complete(gates)
     return folder
-
-
-class _Opened(NamedTuple):
-    """The folder of a campaign, and what is there already: gates, and numbers of runs."""
-
-    folder: Path
-    plan: Plan
-    gates: Sequence[Gate]
-    finished: set[int]
-
-
-class _Opening(Protocol):
-    """How a campaign gets its folder, a new one or that of one which goes on."""
-
-    def opened(
-        self, plan: Plan, parts: Parts, world: World, facts: Mapping[str, Any]
-    ) -> _Opened: ...
-
-    def complete(self, gates: Gates) -> None:
-        """Takes the gates that are missing after the last run."""
-
-
-class _New(NamedTuple):
-    results: Path
-
-    def opened(
-        self, plan: Plan, parts: Parts, world: World, facts: Mapping[str, Any]
-    ) -> _Opened:
-        folder = campaign_writing.create(self.results, plan, facts, world.clock.now())
-        return _Opened(folder, plan, (), set())
-
-    def complete(self, gates: Gates) -> None:
-        """Nothing: the last gates follow the last run."""
-
-
-class _Resumed(NamedTuple):
-    begun: Resumption
-
-    def opened(
-        self, plan: Plan, parts: Parts, world: World, facts: Mapping[str, Any]
-    ) -> _Opened:
-        # The folder is read only while the guard keeps others off. Another program may have
-        # gone on before.
-        now = self.begun.read_again(plan)
-        grown = now.begin(facts, world.clock.now(), parts)
-        return _Opened(self.begun.folder, grown, now.before.gates, set(now.finished))
-
-    def complete(self, gates: Gates) -> None:
-        """The program may have been ended between its last run and the last gate."""
-        gates.complete(self.begun.ended_s)
 
 
 def _facts(

@@ -660,6 +660,16 @@ def test_makefile_targets_are_documented() -> None:
     )
 
 
+def test_the_main_flow_is_in_the_order_that_it_says() -> None:
+    flow = (PACKAGE / "run/experiment.py").read_text()
+    docstring, body = flow.split("def execute(")
+    body = body.split("\ndef ")[0]
+    numbers = [int(n) for n in re.findall(r"^ ?(\d)\. ", docstring, re.MULTILINE)]
+    told = [int(n) for n in re.findall(r"(?:# |to )(\d)\.", body)]
+    assert numbers == list(range(1, 8))
+    assert told == [1, 2, 3, 4, 6, 7]
+
+
 def test_nothing_is_there_that_only_tests_use() -> None:
     """Goal: no dead code. Method: each function and class at the top of a module is named once more
     in the package; commands, which typer calls, are decorated."""

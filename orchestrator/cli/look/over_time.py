@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
 
-_DATABASES = completion.databases("postgresql", "yugabytedb", "existing")
+_DATABASES = completion.databases(*asked.DATABASES)
 _WITHOUT_RUNS = ("observation", "prediction")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 

@@ -111,5 +111,6 @@ def test_a_seed_in_a_workloads_file_is_refused(
     with pytest.raises(UsageError) as refused:
         planned(tmp_path, str(file), generator=generator)
     (mistake,) = refused.value.mistakes
-    assert mistake.where == f"{file}: options.seed"
+    line = 1 + file.read_text().splitlines().index("  seed: 7")
+    assert mistake.where == f"{file}:{line}: options.seed"
     assert "--seed" in mistake.what
