@@ -58,10 +58,8 @@ def as_text(value: object) -> str:
 
 def _split(text: object, example: str) -> tuple[float, str]:
     """Number and unit; the unit is empty if there is none. ValueError for what is no quantity."""
-    match = None
-    # `iops: yes` is True to YAML, and 1 to Python.
-    if isinstance(text, (int, float, str)) and not isinstance(text, bool):
-        match = _NUMBER.match(str(text))
+    # As text, a list or a truth value (`iops: yes` is True to YAML) begins with no digit.
+    match = _NUMBER.match(str(text))
     if match is None:
         _refuse_decimal_comma(text)
         raise OtherFormError(f"expected a quantity such as {example}", text)

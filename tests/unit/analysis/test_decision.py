@@ -274,6 +274,13 @@ def test_one_repetition_decides_nothing() -> None:
     assert "one repetition of premium gives no interval" in found.reason
 
 
+def test_a_tier_of_which_one_figure_was_measured_once_has_no_interval() -> None:
+    once = candidate("premium", SLOW)
+    once = replace(once, values={**once.values, LATENCIES[1]: (0.01,)})
+    found = decide(once, candidate("ultra", FAST))
+    assert "one repetition of premium gives no interval" in found.reason
+
+
 def test_a_lone_tier_is_no_choice() -> None:
     assert decide(candidate("ultra", FAST), tiers=["premium", "ultra"]).tier is None
     assert decide(tiers=["premium"]).reason == "no tier has figures"

@@ -245,6 +245,16 @@ def test_a_way_that_cost_other_than_is_taken_off(
     assert found(record(**of_window, tier={})) == {}, "nothing was taken off"
 
 
+def test_how_far_the_overhead_puts_a_latency_off_is_told() -> None:
+    """46 µs more than the 300 µs that the disk would take: 46 ÷ 300."""
+    read = {"ios": 5_000, "device_us": 346.0, "served_us": 230.0, "overhead_us": 116.0}
+    of_window = {"disks": disks(overhead={"queue_depth": 1.0, "read": read})}
+    made = record(**of_window, tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
+    (doubt,) = found(made).values()
+    assert "116 µs per read in the window; 70 µs are taken off" in doubt.text
+    assert "by +15.3 %" in doubt.text
+
+
 # ------------------------------------------------------------------ who is on which disk
 
 

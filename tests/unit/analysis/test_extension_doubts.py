@@ -151,3 +151,13 @@ def test_a_record_names_those_that_took_part() -> None:
     assert [*taking_part(MemberNames("postgresql", "sysbench", "emulated"), found)] == [
         "rows"
     ]
+
+
+def test_a_record_names_no_extension_that_had_no_part_in_its_run() -> None:
+    load = {"pgbench": GeneratorEntry("nowhere:PgBench")}
+    doubting = replace(pgbench("hot_row").brings, load_generators=load)
+    found = [
+        Installed(ExtensionOrigin("pages", "pages", "1"), Extension()),
+        Installed(PGBENCH, doubting),
+    ]
+    assert taking_part(MemberNames("postgresql", "sysbench", "emulated"), found) == {}

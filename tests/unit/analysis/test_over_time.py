@@ -16,7 +16,7 @@ import pytest
 from orchestrator.analysis.campaigns import comparable_campaigns, over_time, trend
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import across_days
+from orchestrator.analysis.statistics import across_days, stats
 from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Price, VmCap
 from tests.campaigns import build_campaign, later
@@ -549,3 +549,14 @@ def test_five_campaigns_of_a_level_let_expect_the_next(
     """The newest is at twice the level."""
     level = [0.01 * (-1) ** number for number in range(others)]
     assert bool(trend.open_question([*level, math.log(2)])) is is_asked
+
+
+@pytest.mark.parametrize(("in_errors", "is_asked"), [(5.0, True), (4.2, False)])
+def test_the_next_is_off_by_its_noise_and_by_what_the_mean_is_off(
+    in_errors: float, is_asked: bool
+) -> None:
+    """Of five, Student's 99 % interval is 4.604 s √(1 + 1/5): 5.04 s."""
+    level = [-0.01, 0.01, 0.0, -0.01, 0.01]
+    spread = stats.spread_of_logs(np.asarray(level))
+    newest = in_errors * spread * math.sqrt(1.2)
+    assert bool(trend.open_question([*level, newest])) is is_asked

@@ -38,6 +38,7 @@ def with_steps_back(count: int, steps_back: int) -> pd.DataFrame:
 def test_readings_stay_in_the_order_in_which_they_came(came: pd.DataFrame) -> None:
     ordered = reading_order.in_order_of_arrival(came)
     assert ordered["time_s"].tolist() == came["time_s"].tolist()
+    assert list(ordered.columns) == list(came.columns)
 
 
 def test_more_than_a_quarter_of_steps_back_is_no_order() -> None:

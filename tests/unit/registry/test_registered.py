@@ -28,7 +28,7 @@ from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench_stock import scripts
 from orchestrator.load_generators.sysbench_stock.generator import from_environment
-from orchestrator.parts import Database, LoadGenerator, TierMechanism
+from orchestrator.parts import Database, LoadGenerator, Members, TierMechanism
 from orchestrator.registry.installed import BroughtEntry
 from orchestrator.registry.references import ObjectPlace
 from orchestrator.tiers.dry import DryTier
@@ -103,3 +103,11 @@ def test_rules_of_workloads_are_those_that_are_checked() -> None:
 
 def test_tier_mechanisms_are_those_that_are_checked() -> None:
     assert imported(ours(tiers.entries())) == TIERS
+
+
+def test_whether_a_member_is_there_is_told_without_making_it() -> None:
+    members: Members[Database] = Members(
+        "database", {"ours": ObjectPlace("nowhere:Nothing")}
+    )
+    assert "ours" in members
+    assert "theirs" not in members
