@@ -42,7 +42,7 @@ def taking_over() -> Mapping[str, str]:
 
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
     """What a workload may have under `dataset` and `options`; nothing where that is not known.
-    `scale`: which of its own keys count, if not all."""
+    `script`: whose keys count, if scripts have keys of their own."""
     return rules(generator).keys(script)
 
 
