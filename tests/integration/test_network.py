@@ -85,7 +85,7 @@ def test_a_link_whose_limit_was_taken_away_is_refused_by_the_kernel_and_by_a_tra
 PROFILE = """
 question: does a slow network show?
 title: disk that is not the limit
-tier: {{iops: 10000, throughput: 250MB/s, read_latency: 1ms, write_latency: 1ms}}
+tier: {{iops: 2000, throughput: 100MB/s, read_latency: 1ms, write_latency: 1ms}}
 cluster:
   database: postgresql
   nodes: 1

@@ -66,7 +66,7 @@ cluster:
 SLOW_LINK = """
 question: does a slow network show?
 title: disk that is not the limit
-tier: {iops: 10000, throughput: 250MB/s, read_latency: 8ms, write_latency: 8ms}
+tier: {iops: 2000, throughput: 100MB/s, read_latency: 8ms, write_latency: 8ms}
 cluster:
   database: postgresql
   nodes: 1
