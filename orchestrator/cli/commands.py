@@ -112,6 +112,11 @@ def _made_by_typer(declared: Any, name: str) -> Any:
     return typer.main.get_group(parent).commands[name]
 
 
+def _imported(name: str, place: ObjectPlace) -> Any:
+    """The command of click that is declared in this place."""
+    return _copied(_made_by_typer(place.imported(), name))
+
+
 def _copied(command: Any) -> Any:
     """The command with settings of its own, and with the same options. So has each member of a
     group."""
@@ -155,8 +160,13 @@ class LazyGroup(TyperGroup):
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
         owned = self._listed[name]
-        declared = ObjectPlace(owned.entry.place, owned.origin).imported()
-        return self._placed(name, _copied(_made_by_typer(declared, name)))
+        command = _imported(name, ObjectPlace(owned.entry.place, owned.origin))
+        for words, brought in family("subcommands", dict[str, str]()).items():
+            group, _, member = words.partition(" ")
+            if group == name:
+                place = ObjectPlace(brought.entry, brought.origin)
+                command.commands[member] = _imported(member, place)
+        return self._placed(name, command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)

@@ -1,7 +1,7 @@
 """The protocol of a database, and what only some can do."""
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,11 @@ from orchestrator.model import (
     Cluster,
     ClusterSpec,
     Node,
-    Placing,
     Volume,
 )
 from orchestrator.parts.collectors import Collector
 from orchestrator.parts.database_checklists import FirstRun
 from orchestrator.powers import CertificateFile, Network, Platform, World
-from orchestrator.tier import ClassWanted
 
 
 @dataclass(frozen=True)
@@ -64,27 +62,6 @@ class ImageSupply(Protocol):
 
     def end_of_support(self, spec: ClusterSpec, today: datetime.date) -> str:
         """Returns that its release is out of support, or soon will be; else an empty text."""
-
-
-class HelmChart(Protocol):
-    """A database's own chart for Kubernetes. A module is one."""
-
-    def values(
-        self,
-        spec: ClusterSpec,
-        wanted: ClassWanted,
-        placing: Placing | None,
-        volumes: int,
-    ) -> dict[str, Any]:
-        """Returns values by the chart's names. UsageError for settings that it cannot take.
-
-        `wanted` is the storage class, and `volumes` how many of it a node has.
-        """
-
-    def remarks(
-        self, spec: ClusterSpec, wanted: ClassWanted, volumes: int
-    ) -> Iterable[str]:
-        """Returns what a reader of the values must know."""
 
 
 class Confirm(Protocol):
@@ -133,8 +110,6 @@ class DatabaseAbilities:
     first_run: FirstRun | None = None
     # Its image is not one of ours.
     image_supply: ImageSupply | None = None
-    # Its makers have a Helm chart.
-    helm_chart: HelmChart | None = None
     # Collectors of the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None
     # Its nodes keep what sessions waited for.

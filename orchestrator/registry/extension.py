@@ -87,6 +87,9 @@ class Extension:
     # took part. Another is asked about all runs.
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
     commands: Mapping[str, CommandEntry] = field(default_factory=dict)
+    # Commands in groups of others, such as `admin helm-values` in `admin` → place, as that of a
+    # `CommandEntry`. The help of the group imports them and shows their docstrings.
+    subcommands: Mapping[str, str] = field(default_factory=dict)
     # Name → place of a function that gets the `report.report_index.ReportIndex` and returns
     # sections of the page, none where there is nothing to show.
     sections: Mapping[str, str] = field(default_factory=dict)

@@ -178,12 +178,13 @@ def test_every_module_of_the_core_is_imported_without_an_extension(
 def test_help_and_lists_of_the_core_name_none_of_what_extensions_bring(
     bare: Installed, installed: Installed
 ) -> None:
-    for words in (["--help"], ["list"], ["compare", "--help-all"]):
+    for words in (["--help"], ["list"], ["compare", "--help-all"], ["admin", "--help"]):
         shown = bare.run(*words)
         assert shown.returncode == 0, shown.stderr
-        named = ("predict ", "advise ", "hdfs,", "tera,", "benchbase")
+        named = ("predict ", "advise ", "hdfs,", "tera,", "benchbase", "helm-values")
         assert [name for name in named if name in shown.stdout] == []
     assert "advise " in installed.run("--help").stdout
+    assert "helm-values" in installed.run("admin", "--help").stdout
 
 
 def test_a_rehearsal_goes_through_the_core_to_its_report(bare: Installed) -> None:

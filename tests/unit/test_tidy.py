@@ -65,7 +65,7 @@ OWNERS = {
     "time": {"system/clock", "system/shell"},
     "yaml": {"keys/yaml_text"},
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
-    "typer": {"cli", "extensions/predict/commands"},
+    "typer": {"cli", "extensions/kubernetes/commands", "extensions/predict/commands"},
 }
 OPENING = ("open", "Path", "os.open")
 OF_THIS_PROGRAM = {

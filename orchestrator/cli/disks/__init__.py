@@ -1,1 +1,1 @@
-"""Commands for disks that stand, and for those of Kubernetes."""
+"""Commands for disks that stand."""

@@ -101,9 +101,12 @@ def listed(
 
 def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
     columns = ("name", "at", "tier", "size", "state", "limits in force")
-    rows = [_cells(disk) for disk in disks]
+    rows: list[Sequence[str]] = []
+    places: list[Text] = []
+    for disk in disks:
+        rows.append(_cells(disk))
+        places.append(Text(f"data of {disk['name']}: {disk['image']}"))
     drawn = console.table(columns, whole=("name", "state"), rows=rows)
-    places = [Text(f"data of {disk['name']}: {disk['image']}") for disk in disks]
     return Group(drawn, *places)
 
 

@@ -3,7 +3,6 @@
 from orchestrator.databases.yugabytedb import (
     checklist,
     checklist_kept,
-    helm_values,
     image,
     session_history,
 )
@@ -27,7 +26,6 @@ class YugabyteDB(YugabyteNodes):
                 checklist_kept.passed,
             ),
             image_supply=image,
-            helm_chart=helm_values,
             collectors=_collectors,
             session_history=session_history.session_history,
         )

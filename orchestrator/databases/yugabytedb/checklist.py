@@ -229,6 +229,8 @@ def _checked(
 def _fact_of_error(fact: Fact, error: Exception, state: CheckState) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, errors.TierbenchError):
-        seen = "\n".join(text for text in (error.what, error.evidence) if text)
+        seen = error.what
+        if error.evidence:
+            seen = f"{error.what}\n{error.evidence}"
     text = f"{seen}\n{fact.advice}".strip()
     return CheckedFact(fact.name, fact.claim, state, text, fact.inferred)

@@ -106,7 +106,8 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
         if finding.inferred:
             inferred = " (inferred)"
         lines += ["", f"{finding.state} {finding.name}{inferred}: {finding.claim}"]
-        lines += [f"    {line}" for line in finding.seen.splitlines()]
+        for line in finding.seen.splitlines():
+            lines.append(f"    {line}")
     return redaction.hidden("\n".join(lines)) + "\n"
 
 

@@ -44,7 +44,7 @@ def brought_by(name: str, brings: Extension) -> Installed:
 
 def test_what_comes_with_the_program_comes_through_the_same_door() -> None:
     names = [extension.name for extension in installed.extensions()]
-    assert names == ["benchbase", "hadoop", "predict"]
+    assert names == ["benchbase", "hadoop", "kubernetes", "predict"]
 
 
 def test_an_extension_is_read_without_its_members() -> None:

@@ -4,7 +4,7 @@ for people who run Kubernetes themselves. Nothing is started, and no cluster is 
 from dataclasses import replace
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from orchestrator import errors, model
 from orchestrator.cli.common import completion
@@ -14,19 +14,23 @@ from orchestrator.cli.common.options import NodesOption, ScaleOption
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
+ClassOption = Annotated[
+    str | None, Option(help="An existing class, in place of one made from the row.")
+]
 
 
 @takes()
-def values(
+def helm_values(
     app: App,
     profile: ProfileArgument,
     scale: ScaleOption = "laptop",
     nodes: NodesOption = None,
-    storage_class: str | None = None,
+    storage_class: ClassOption = None,
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli.measure.database_choice import on_database
     from orchestrator.databases.choice import PREFERRED
+    from orchestrator.extensions.kubernetes import helm_values as chart
     from orchestrator.keys.yaml_text import written
 
     read, wanted = _read(app, profile, scale, storage_class)
@@ -36,20 +40,23 @@ def values(
             "class, all of them for data",
             "leave `wal` out for this purpose",
         )
-    cluster = on_database(read.cluster, PREFERRED)
-    if nodes:
-        # A cluster cannot keep more copies than it has nodes.
-        factor = min(cluster.replication_factor, nodes)
-        cluster = replace(cluster, nodes=nodes, replication_factor=factor)
-    chart = app.parts(None).databases[PREFERRED].abilities.helm_chart
-    assert chart is not None, "its makers have one"
+    cluster = _of_nodes(on_database(read.cluster, PREFERRED), nodes)
     volumes = _volumes(app, profile, scale)
-    content = chart.values(cluster, wanted, read.placing, volumes)
     text = f"# {read.tier.title}, at the scale {scale}.\n"
     for remark in chart.remarks(cluster, wanted, volumes):
         text += f"# {remark}\n"
+    text += written(chart.values(cluster, wanted, read.placing, volumes))
     # `out.out`, because `print` would break lines and colour what goes into a file.
-    app.out.out(text + written(content), end="")
+    app.out.out(text, end="")
+
+
+def _of_nodes(cluster: model.ClusterSpec, nodes: int | None) -> model.ClusterSpec:
+    """The cluster with as many nodes as were asked for; as it is if none were."""
+    if nodes is None:
+        return cluster
+    # A cluster cannot keep more copies than it has nodes.
+    factor = min(cluster.replication_factor, nodes)
+    return replace(cluster, nodes=nodes, replication_factor=factor)
 
 
 @takes()

@@ -160,7 +160,8 @@ def remarks(
             f"{volumes} volumes are {volumes} directories and no stripe: each tablet lies whole on "
             "one, which may be full while others rest."
         )
-    yield from _remarks_on_room(spec)
+    yield from _remarks_on_small_nodes(spec)
+    yield _room_of_a_machine(spec)
     yield from shipped_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
     if settings.tls:
         yield "TLS: the chart's default root CA and key are public. Give your own (tls.rootCA)."
@@ -168,8 +169,8 @@ def remarks(
         yield "Zones are not here: the chart has one release for each (isMultiAz, AZ)."
 
 
-def _remarks_on_room(spec: model.ClusterSpec) -> Iterator[str]:
-    """What a machine must have free, and where that is more than the profile's node."""
+def _remarks_on_small_nodes(spec: model.ClusterSpec) -> Iterator[str]:
+    """Where the servers of a node need more than the profile's node has."""
     servers_cpus = sum(_server_cpus(spec).values())
     servers_gib = sum(memory(spec).values())
     if servers_cpus > spec.size.cpus:
@@ -178,11 +179,15 @@ def _remarks_on_room(spec: model.ClusterSpec) -> Iterator[str]:
     if servers_gib * _GIB > spec.size.memory_bytes:
         most = f"{spec.size.memory_bytes / _GIB:g} GiB"
         yield f"Whole Gi need {servers_gib} Gi a node, more than the profile's {most}."
+
+
+def _room_of_a_machine(spec: model.ClusterSpec) -> str:
+    """What a machine of one node must have free."""
     beside_cpus = _PODS_OF_A_NODE * _CLEANUP_CPUS
     beside_mib = _PODS_OF_A_NODE * _CLEANUP_MIB
-    all_cpus = servers_cpus + beside_cpus
-    all_mib = servers_gib * 1024 + beside_mib
-    yield (
+    all_cpus = sum(_server_cpus(spec).values()) + beside_cpus
+    all_mib = sum(memory(spec).values()) * 1024 + beside_mib
+    return (
         f"A machine with a master and a tablet server needs {all_cpus:g} CPUs and "
         f"{all_mib}Mi free. Their yb-cleanup containers take {beside_cpus:g} CPUs and "
         f"{beside_mib}Mi of that."

@@ -14,9 +14,10 @@ import yaml
 
 from orchestrator.cli import main
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.databases.yugabytedb import flags, helm_values
+from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import read
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.extensions.kubernetes import helm_values
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import ClassWanted
 from orchestrator.yugabyte import versions
