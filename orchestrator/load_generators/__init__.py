@@ -13,10 +13,6 @@ _BUILT_IN = {
         f"{_PLACE}.sysbench.generator:Sysbench",
         rules=f"{_PLACE}.sysbench.command_lines:RULES",
     ),
-    "sysbench-stock": GeneratorEntry(
-        f"{_PLACE}.sysbench_stock.generator:from_environment",
-        rules=f"{_PLACE}.sysbench_stock.scripts:RULES",
-    ),
     "fio": GeneratorEntry(f"{_PLACE}.fio:Fio", rules=f"{_PLACE}.fio:RULES"),
     "dry": GeneratorEntry(f"{_PLACE}.dry:DryGenerator"),
 }

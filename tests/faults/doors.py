@@ -24,10 +24,10 @@ from orchestrator.design import factors, slo
 from orchestrator.design.disk_matrix import MatrixCell
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.extensions.benchbase import results as benchbase
+from orchestrator.extensions.sysbench_stock import results as stock
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
-from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
 from orchestrator.planning import overrides, profiles, recorded_disk, workloads
 from orchestrator.run import several_clients

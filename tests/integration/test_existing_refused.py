@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import LoadError
+from orchestrator.extensions.sysbench_stock.generator import SysbenchStock
 from orchestrator.load_generators.sysbench.generator import Sysbench
-from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Endpoint, Tls
 from orchestrator.planning import project_files
 from orchestrator.powers import HOST_NETWORK, World

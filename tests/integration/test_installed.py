@@ -181,7 +181,10 @@ def test_help_and_lists_of_the_core_name_none_of_what_extensions_bring(
     for words in (["--help"], ["list"], ["compare", "--help-all"], ["admin", "--help"]):
         shown = bare.run(*words)
         assert shown.returncode == 0, shown.stderr
-        named = ("predict ", "advise ", "hdfs,", "tera,", "benchbase", "helm-values")
+        named = (
+            *("predict ", "advise ", "hdfs,", "tera,", "benchbase", "helm-values"),
+            "sysbench-stock",
+        )
         assert [name for name in named if name in shown.stdout] == []
     assert "advise " in installed.run("--help").stdout
     assert "helm-values" in installed.run("admin", "--help").stdout

@@ -13,8 +13,8 @@ import pytest
 
 from orchestrator.analysis.metric_values import value_of
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.sysbench_stock import scripts
-from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
+from orchestrator.extensions.sysbench_stock import scripts
+from orchestrator.extensions.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files

@@ -17,7 +17,7 @@ import pandas as pd
 
 from orchestrator import errors
 from orchestrator.analysis.figures import transactions
-from orchestrator.extensions.benchbase import config, results
+from orchestrator.extensions.benchbase import config, merging, results
 from orchestrator.extensions.benchbase.distribution import (
     NOWHERE,
     BenchBaseSource,
@@ -26,7 +26,7 @@ from orchestrator.extensions.benchbase.distribution import (
     provide,
 )
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import consistency, merging
+from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     InClient,

@@ -25,9 +25,9 @@ from hypothesis import given, settings, strategies as st
 from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.extensions.benchbase.generator import BenchBase
+from orchestrator.extensions.sysbench_stock.generator import SysbenchStock
 from orchestrator.facts import GeneratorFacts, WeightedMean
 from orchestrator.load_generators.sysbench import generator as sysbench
-from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.planning import client_shares

@@ -20,14 +20,14 @@ from orchestrator.extensions.hadoop import tera
 from orchestrator.extensions.hadoop.hdfs import Hdfs
 from orchestrator.extensions.hadoop.store import Store
 from orchestrator.extensions.hadoop.tera import Tera
+from orchestrator.extensions.sysbench_stock import scripts
+from orchestrator.extensions.sysbench_stock.generator import from_environment
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.generator import Sysbench
-from orchestrator.load_generators.sysbench_stock import scripts
-from orchestrator.load_generators.sysbench_stock.generator import from_environment
 from orchestrator.parts import Database, LoadGenerator, Members, TierMechanism
 from orchestrator.registry.installed import BroughtEntry
 from orchestrator.registry.references import ObjectPlace

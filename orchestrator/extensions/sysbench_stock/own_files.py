@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import UsageError
-from orchestrator.load_generators.sysbench_stock.scripts import is_path
+from orchestrator.extensions.sysbench_stock.scripts import is_path
 from orchestrator.model import Workload
 from orchestrator.powers import World
 

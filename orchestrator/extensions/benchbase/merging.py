@@ -23,16 +23,20 @@ def one_table(
     import pandas as pd
     from pandas.api.types import union_categoricals
 
+    rows_of_clients: list[int] = []
+    for table in several:
+        rows_of_clients.append(len(table))
     columns: dict[str, Any] = {}
     for name in several[0].columns:
+        parts: list[Any] = []
+        for table in several:
+            parts.append(table[name])
         if name in _CATEGORIES:
-            columns[name] = union_categoricals([table[name] for table in several])
+            columns[name] = union_categoricals(parts)
         else:
-            columns[name] = np.concatenate(
-                [table[name].to_numpy() for table in several]
-            )
+            columns[name] = np.concatenate(parts)
     if any(shifts_s):
-        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
+        columns["start_s"] -= np.repeat(shifts_s, rows_of_clients)
     table = pd.DataFrame(columns)
     # Stable: transactions of one moment stay in the order of the clients, in each reading alike.
     return table.sort_values("start_s", kind="stable", ignore_index=True)

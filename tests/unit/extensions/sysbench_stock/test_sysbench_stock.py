@@ -21,16 +21,16 @@ import pytest
 
 from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
-from orchestrator.load_generators import load_generators
-from orchestrator.load_generators.binding import bind
-from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench_stock import (
+from orchestrator.extensions.sysbench_stock import (
     generator as sysbench_stock,
     own_files,
     results,
     scripts,
 )
-from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
+from orchestrator.extensions.sysbench_stock.generator import SysbenchStock
+from orchestrator.load_generators import load_generators
+from orchestrator.load_generators.binding import bind
+from orchestrator.load_generators.common import options
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import named_files, project_files

@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
+from orchestrator.extensions.sysbench_stock import own_files, results
+from orchestrator.extensions.sysbench_stock.scripts import (
+    BULK_INSERT,
+    IMAGE_VARIABLE,
+    NAME,
+    is_path,
+    mistakes_in,
+)
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import options, program_output
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     InClient,
     run_in_client,
-)
-from orchestrator.load_generators.sysbench_stock import own_files, results
-from orchestrator.load_generators.sysbench_stock.scripts import (
-    BULK_INSERT,
-    IMAGE_VARIABLE,
-    NAME,
-    is_path,
-    mistakes_in,
 )
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
