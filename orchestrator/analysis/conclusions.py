@@ -257,6 +257,9 @@ class Decision:
     repetitions_settle: bool = False
     # Tiers that would be preferred to the one named, and open.
     cheaper_open: tuple[str, ...] = ()
+    # Dearer tiers without figures, where enough is measured against the best: one may be faster
+    # than all that were measured.
+    best_open: tuple[str, ...] = ()
     confidence_pct: float = 90.0  # confidence of all intervals
     with_vms: bool = False  # costs include the machines, as tiers are on unlike ones
     # How it was chosen where not all prices could be compared, and why.
@@ -312,6 +315,7 @@ class ClusterDecision:
     basis: str = ""
     confidence_pct: float = 90.0
     cheaper_open: tuple[str, ...] = ()
+    best_open: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,12 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     if asked.is_price_open:
         return f"{tier} is enough; whether it is the cheapest is open"
     cheaper = _cheaper_open(answer)
+    best_open = _best_open(answer)
+    # Near the best of those measured is not near the best of those asked for.
+    if best_open:
+        texts = [f"{tier} is enough among the tiers measured{price}", cheaper]
+        texts.append(f"{_was_not_compared(best_open)}, and may be better")
+        return "; ".join(text for text in texts if text)
     if cheaper:
         return f"{tier} is enough{price}; {cheaper}"
     return f"buy {tier}{price}"
@@ -161,6 +167,8 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
 def _may_say_buy(asked: Asked, answer: Answer) -> bool:
     """Whether nothing bounds the answer but what is open of a workload."""
     if answer.is_example or _was_not_measured_here(answer):
+        return False
+    if _best_open(answer):
         return False
     return answer.sureness.word not in MOOT.values() and not asked.is_price_open
 
@@ -188,12 +196,28 @@ def _cheaper_open(answer: Answer) -> str:
     return f"whether {prose.listed(texts)} is open"
 
 
+def _best_open(answer: Answer) -> list[str]:
+    """The dearer tiers without figures that may be better than all that were measured."""
+    names: dict[str, None] = {}
+    for part in answer.all_parts:
+        names.update(dict.fromkeys(part.best_open))
+    return list(names)
+
+
 def _for_price(price: MonthlyPrice | None) -> str:
     """`: 182.58 USD a month for the disks of your 3 nodes`."""
     words = price_in_words(price)
     if not words:
         return ""
     return f": {words}"
+
+
+def _was_not_compared(tiers: Sequence[str]) -> str:
+    """`ultra was not compared`."""
+    verb = "was"
+    if len(tiers) > 1:
+        verb = "were"
+    return f"{prose.listed(tiers)} {verb} not compared"
 
 
 # ------------------------------------------------------------------ what to do next
@@ -220,6 +244,9 @@ def _next(asked: Asked, answer: Answer) -> str:
     """Where something is open or untried and a further campaign would tell it; else empty."""
     if answer.is_example:
         return _MEASURE
+    best_open = _best_open(answer)
+    if best_open:
+        return f"Measure again, because {_was_not_compared(best_open)}."
     # Single runs have no interval, so nothing else can be settled before.
     if is_of_single_runs(asked, answer):
         return _REPEAT

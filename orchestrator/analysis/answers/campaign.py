@@ -136,6 +136,7 @@ def _together(asked: Asked) -> PartAnswer | None:
         claims=decision.reason_parts.claimed,
         proof="not decided",
         cheaper_open=decision.cheaper_open,
+        best_open=decision.best_open,
         confidence_pct=decision.confidence_pct,
     )
     if decision.tier is None:
@@ -166,6 +167,7 @@ def _part(asked: Asked, subject: str) -> PartAnswer:
         claims=decision.reason_parts.claimed,
         proof=proof_of(decision),
         cheaper_open=decision.cheaper_open,
+        best_open=decision.best_open,
         slo=clauses(decision, decision.tier),
         confidence_pct=decision.confidence_pct,
     )

@@ -233,6 +233,8 @@ class PartAnswer:
     proof: ProofWord
     claims: tuple[str, ...] = ()
     cheaper_open: tuple[str, ...] = ()
+    # Dearer tiers without figures, of which one may be better than all that were measured.
+    best_open: tuple[str, ...] = ()
     slo: tuple[SloClause, ...] = ()
     confidence_pct: float | None = None
     measured: ProfileFigures | None = None

@@ -68,6 +68,7 @@ def decide_cluster(
         currency=tier.currency,
         with_vms=tier.with_vms,
         cheaper_open=cheaper_open,
+        best_open=_best_open(tier, contests),
     )
 
 
@@ -121,6 +122,14 @@ def _cheaper_open(
     still_open = [tier for tier in before if of_tiers[tier.name] == "open"]
     cheaper = offers.cheaper_than(named, still_open, contest)
     return tuple(tier.name for tier in cheaper)
+
+
+def _best_open(named: Candidate, contests: Sequence[Contest]) -> tuple[str, ...]:
+    """The dearer tiers that left no figures for a workload: one may be the best for it."""
+    names: dict[str, None] = {}
+    for contest in contests:
+        names.update(dict.fromkeys(offers.absent_and_dearer(named, contest)))
+    return tuple(names)
 
 
 def _cheapest(

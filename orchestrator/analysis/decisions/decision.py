@@ -225,6 +225,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         without_prices=remarks.without_prices(candidate, contest),
         moot=moot(candidate, contest, contest.rules.slo),
         cheaper_open=(*names, *offers.absent_and_cheaper(candidate, contest)),
+        best_open=tuple(offers.absent_and_dearer(candidate, contest)),
         settled_by=settled_by.text,
         repetitions_settle=settled_by.by_repetitions,
     )

@@ -278,6 +278,18 @@ def absent_and_cheaper(candidate: Candidate, contest: Contest) -> list[str]:
     return [name for name in contest.absent if name not in dearer]
 
 
+def absent_and_dearer(candidate: Candidate, contest: Contest) -> list[str]:
+    """The tiers without figures that cost as much as this one or more.
+
+    Enough without an SLO means near the best, and each of these may be the best. An SLO asks for
+    no best, so that a dearer tier changes nothing there.
+    """
+    if contest.rules.slo:
+        return []
+    cheaper = absent_and_cheaper(candidate, contest)
+    return [name for name in contest.absent if name not in cheaper]
+
+
 def _is_dearer(other: Candidate, candidate: Candidate) -> bool:
     """Whether `other` is known to cost as much as the candidate or more."""
     if other.monthly_cost is None or candidate.monthly_cost is None:

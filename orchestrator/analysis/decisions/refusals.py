@@ -52,12 +52,18 @@ def missed_clause(loser: Candidate, contest: Contest) -> Refusal:
 
 
 def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
-    """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
+    """`within 5 % of the best throughput and within 20 % of the best p99 latency`.
+
+    `of the best measured throughput` where a tier left no figures, because that may be better.
+    """
+    best = "best"
+    if contest.absent:
+        best = "best measured"
     titles = gathered(
         (contest.rules.margin_of(criterion), criterion.title) for criterion in criteria
     )
     parts: list[str] = []
     for margin_pct, margin_titles in titles.items():
         margin = format_quantity(margin_pct, "%")
-        parts.append(f"within {margin} of the best {listed(margin_titles)}")
+        parts.append(f"within {margin} of the {best} {listed(margin_titles)}")
     return " and ".join(parts)

@@ -410,6 +410,37 @@ def test_a_tier_without_figures_is_untested_and_compared_with_nothing() -> None:
     assert "ultra (no run left figures)" in brief.not_tested
 
 
+def test_a_tier_is_enough_among_those_measured_while_a_dearer_one_lacks_figures() -> (
+    None
+):
+    """Ultra is 9 % faster than premium-v2 where it is measured, and then premium is not named."""
+    alike = {("premium", "tpcc"): SHAPES["premium-v2", "tpcc"]}
+    measured = compared(workloads=("tpcc",), shapes=alike)
+    assert measured.what.startswith("Buy ultra"), measured.what
+    lost = compared(workloads=("tpcc",), shapes=alike, missing=[("ultra", "tpcc")])
+    assert lost.what.startswith("premium (")
+    assert "is enough among the tiers measured" in lost.what
+    assert lost.what.endswith("; ultra was not compared, and may be better")
+    assert lost.next_step == "Measure again, because ultra was not compared."
+
+
+def test_a_tier_that_lacks_figures_of_one_workload_may_be_the_best_of_all() -> None:
+    shapes = {("premium", "tpcc"): SHAPES["premium-v2", "tpcc"]}
+    brief = compared(
+        workloads=("insert", "tpcc"), shapes=shapes, missing=[("ultra", "tpcc")]
+    )
+    assert "is enough among the tiers measured" in brief.what
+    assert brief.next_step == "Measure again, because ultra was not compared."
+
+
+def test_with_an_slo_a_dearer_tier_without_figures_changes_no_purchase() -> None:
+    campaign = build_campaign(
+        workloads=("tpcc",), frames=False, missing=[("ultra", "tpcc")]
+    )
+    brief = brief_of(asked_for(campaign, "nopm > 1"))
+    assert brief.what.startswith("Buy premium"), brief.what
+
+
 def test_the_reason_is_the_figure_by_which_it_was_decided() -> None:
     """Throughput is alike; too many transactions of the cheapest fail."""
     alike = dict.fromkeys(("premium", "premium-v2", "ultra"), RATES)

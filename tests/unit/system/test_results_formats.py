@@ -50,6 +50,7 @@ def in_format_2(judged: Path) -> str:
         doubt.pop("profile")
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
+        assert decision.pop("best_open") == []
         assert decision.pop("missed") == {}
         for offer in decision["offers"]:
             for result in offer["slo"]:
@@ -67,6 +68,7 @@ def in_format_2(judged: Path) -> str:
     if cluster is not None:
         assert cluster.pop("basis") and cluster.pop("confidence_pct")
         assert cluster.pop("cheaper_open") == []
+        assert cluster.pop("best_open") == []
         assert cluster.pop("reason_parts")
         assert ". ".join(cluster.pop("sentences")) == cluster["reason"]
     text = in_order(content)
