@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT, legibility
+from tests import ROOT, legibility, room_sizes
 from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
 
 # Levels follow from folders: a module imports from its own level and from those below it.
@@ -592,6 +592,22 @@ def test_code_reads_no_worse_than_it_did() -> None:
             if figure > most:
                 worse.append(f"{folder}: {field.name} {figure}, was {most}")
     assert worse == [], "one thought a statement; names say what they hold"
+
+
+def test_a_room_grows_by_a_decision() -> None:
+    """When one has become smaller, `python -m tests.room_sizes` lowers its figure."""
+    assert room_sizes.too_large(room_sizes.measured(), room_sizes.recorded()) == []
+
+
+def test_a_room_that_has_grown_is_named_with_both_numbers() -> None:
+    most = {"core": 30, "run": 20, "cli": 10}
+    (message,) = room_sizes.too_large({"core": 30, "run": 21, "cli": 9}, most)
+    assert message.startswith("run has 21 statements, more than 20: move it behind")
+
+
+def test_a_room_without_a_line_may_have_no_statement() -> None:
+    (message,) = room_sizes.too_large({"extensions/new": 3}, {"core": 30})
+    assert message.startswith("extensions/new has 3 statements, more than 0")
 
 
 def test_a_class_has_its_name_alone() -> None:
