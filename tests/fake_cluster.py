@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 from uuid import uuid4
 
-from orchestrator.platforms.kubernetes import examination
+from orchestrator.extensions.kubernetes import examination
 from orchestrator.powers import ContainerSpec
 from tests import fake_exec
 

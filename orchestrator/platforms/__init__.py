@@ -1,34 +1,26 @@
 """Where containers run: one folder each, and one line here."""
 
 from collections.abc import Callable
+from functools import partial
 
-from orchestrator import errors, model
+from orchestrator.model import Placing
 from orchestrator.powers import Clock, Platform
+from orchestrator.registry.installed import family
+from orchestrator.registry.references import ObjectPlace
+
+_BUILT_IN = {"docker": "orchestrator.platforms.docker.many:connected"}
 
 
-def platforms() -> dict[str, Callable[[Clock, model.Placing], Platform]]:
+def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
     """Returns name → function that connects. That raises UnavailableError if nothing answers."""
-    return {"docker": _docker, "kubernetes": _kubernetes}
+    connecting: dict[str, Callable[[Clock, Placing], Platform]] = {}
+    for name, brought in family("platforms", _BUILT_IN).items():
+        place = ObjectPlace(brought.entry, brought.origin)
+        connecting[name] = partial(_connected, place)
+    return connecting
 
 
-# A platform's client is imported with it: every other command would wait for that, half a second
-# for the one of Kubernetes.
-
-
-def _docker(clock: Clock, placing: model.Placing) -> Platform:
-    from orchestrator.platforms.docker import engine, many
-
-    if placing.machines:
-        return many.DockerMachines(clock, placing)
-    return engine.DockerPlatform(clock)
-
-
-def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
-    try:
-        from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-    except ModuleNotFoundError as error:
-        raise errors.UnavailableError(
-            f"the client of Kubernetes is not installed: {error}",
-            advice="pip install 'tierbench[kubernetes]'",
-        ) from error
-    return KubernetesPlatform(clock, placing)
+def _connected(place: ObjectPlace, clock: Clock, placing: Placing) -> Platform:
+    # A platform's client is imported with it: every other command would wait for that.
+    platform: Platform = place.imported()(clock, placing)
+    return platform

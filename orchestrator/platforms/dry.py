@@ -93,8 +93,7 @@ class DryPlatform(_OnThisComputer):
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[Network]:
         """Yields host names that are reserved for documentation."""
-        names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
-        yield Network(name, tuple(addresses) or names)
+        yield Network(name, tuple(addresses) or _host_names(nodes))
 
     def container(self, name: str) -> DryContainer:
         return DryContainer()
@@ -107,6 +106,10 @@ class DryPlatform(_OnThisComputer):
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> NoReturn:
         raise NotAsked(f"what {spec.name} would tell within {timeout_s:g} s")
+
+
+def _host_names(nodes: int) -> tuple[str, ...]:
+    return tuple(f"node-{number}.example" for number in range(1, nodes + 1))
 
 
 class _Unanswered:

@@ -83,6 +83,10 @@ class Extension:
     collectors: Mapping[str, str] = field(default_factory=dict)
     # `enforcement` of a profile → place of what makes a `parts.TierMechanism`.
     tiers: Mapping[str, str] = field(default_factory=dict)
+    # Name for `--platform` → place of a function that gets a `powers.Clock` and a `model.Placing`
+    # and returns the connected `powers.Platform`. UnavailableError if it does not answer, or if a
+    # library is missing: then with what to install.
+    platforms: Mapping[str, str] = field(default_factory=dict)
     # An extension with members (databases, load generators, tiers) is asked about runs in which one
     # took part. Another is asked about all runs.
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)

@@ -34,8 +34,8 @@ import kubernetes
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import provision
+from orchestrator.extensions.kubernetes import space
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes import space
 from orchestrator.powers.guards import BEAT_S
 from tests import CACHE, ROOT
 from tests.cluster import leftovers, provisioner

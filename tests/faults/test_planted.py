@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import UnavailableError
+from orchestrator.extensions.kubernetes import manifests, space
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.docker import guard as docker_guard
-from orchestrator.platforms.kubernetes import manifests, space
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.apps import an_app, tierbench

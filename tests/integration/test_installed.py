@@ -115,7 +115,7 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
 def test_without_the_client_of_kubernetes_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "orchestrator.platforms.kubernetes.engine", None)
+    monkeypatch.setitem(sys.modules, "orchestrator.extensions.kubernetes.engine", None)
     with pytest.raises(UnavailableError) as raised:
         platforms()["kubernetes"](SystemClock(), Placing())
     assert raised.value.advice == "pip install 'tierbench[kubernetes]'"
@@ -200,12 +200,21 @@ def test_a_rehearsal_goes_through_the_core_to_its_report(bare: Installed) -> Non
     assert "Rehearsal" in page.read_text() or "rehearsal" in page.read_text()
 
 
-def test_what_an_extension_would_bring_is_refused_in_words(bare: Installed) -> None:
-    asked = ("compare", "--profiles", "premium", "--workloads", "hdfs-gen", "--dry-run")
-    refused = bare.run(*asked, "--db", "hdfs")
+@pytest.mark.parametrize(
+    ("option", "name", "refusal"),
+    [
+        ("--db", "hdfs", "unknown database 'hdfs'"),
+        ("--platform", "kubernetes", "no platform 'kubernetes'"),
+    ],
+)
+def test_what_an_extension_would_bring_is_refused_in_words(
+    option: str, name: str, refusal: str, bare: Installed
+) -> None:
+    asked = ("compare", "--profiles", "premium", "--workloads", "insert", "--dry-run")
+    refused = bare.run(*asked, option, name)
     assert refused.returncode == 64, refused.stderr
     assert "Traceback" not in refused.stderr
-    assert "unknown database 'hdfs'" in refused.stderr
+    assert refusal in refused.stderr
     assert "extension" in refused.stderr
 
 

@@ -11,8 +11,8 @@ from kubernetes import client
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import provision
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT
 from tests.cluster import leftovers

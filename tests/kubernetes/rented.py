@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tier import ClassWanted, Snapshots

@@ -22,8 +22,8 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.extensions.kubernetes import space
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.platforms.kubernetes import space
 from orchestrator.system import store
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT, standin_image

@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.kubernetes import manifests, space
-from orchestrator.platforms.kubernetes.connection import Refused
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.space import CAMPAIGN, label_of
+from orchestrator.extensions.kubernetes import manifests, space
+from orchestrator.extensions.kubernetes.connection import Refused
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.space import CAMPAIGN, label_of
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.cluster.cluster import Cluster
@@ -138,7 +138,7 @@ def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(
 
 _ORCHESTRATOR = """
 import sys, time
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system.clock import SystemClock
 platform = KubernetesPlatform(SystemClock())

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.errors import GateError
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run import links
 from tests.fakes import fake_world

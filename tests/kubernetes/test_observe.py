@@ -18,9 +18,9 @@ import yaml
 
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_INTERRUPTED
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.histories import files
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.cluster.cluster import Cluster
 from tests.documented import examples

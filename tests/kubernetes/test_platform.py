@@ -20,8 +20,8 @@ import kubernetes
 import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.pods import ClusterImages, Pods
 from orchestrator.powers import ContainerSpec, Moment, Mount, VolumeSource
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until

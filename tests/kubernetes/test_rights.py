@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tiers.common.any_disk import removal

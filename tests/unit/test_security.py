@@ -18,11 +18,11 @@ from orchestrator.databases.postgresql import containers
 from orchestrator.databases.yugabytedb import nodes as yugabytedb, settings
 from orchestrator.errors import TierbenchError
 from orchestrator.extensions.hadoop import hdfs
+from orchestrator.extensions.kubernetes import manifests
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.kubernetes import manifests
 from orchestrator.powers import (
     HOST_NETWORK,
     NETWORK_OF,

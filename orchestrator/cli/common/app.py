@@ -174,8 +174,14 @@ class App:
         """What connects to the platform `name`. UsageError if there is none of that name."""
         connections = self.platforms()
         if name not in connections:
-            names = " and ".join(connections)
-            raise UsageError(f"no platform {name!r}", advice=f"there are {names}")
+            names = " or ".join(connections)
+            raise UsageError(
+                f"no platform {name!r}",
+                advice=(
+                    f"give {names}; an extension that is not installed may bring others: "
+                    "`tierbench list`"
+                ),
+            )
         return connections[name]
 
     def connect(

@@ -72,6 +72,14 @@ def databases(*ours: str) -> list[str]:
     return names
 
 
+def platforms(*ours: str) -> list[str]:
+    """The platforms that may be named: ours, and those of extensions."""
+    names = [*ours]
+    for extension in _extensions():
+        names += extension.brings.platforms
+    return names
+
+
 def generators() -> Any:
     """An option of typer: a load generator that takes over the workloads of another."""
     names = []

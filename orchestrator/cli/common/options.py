@@ -123,7 +123,7 @@ WorkloadName = Annotated[
     str | None, Argument(metavar="WORKLOAD", autocompletion=completion.workloads)
 ]
 PlatformOption = Annotated[
-    str | None, among(("docker", "kubernetes"), "where the containers run.")
+    str | None, among(completion.platforms("docker"), "where the containers run.")
 ]
 ScaleOption = Annotated[
     str,

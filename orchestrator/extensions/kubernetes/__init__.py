@@ -1,8 +1,10 @@
-"""Kubernetes: files for people who run it themselves."""
+"""A Kubernetes cluster as the place where containers run, through its official Python client, and
+files for people who run one themselves. Only this folder imports the client."""
 
 from orchestrator.registry.extension import CommandEntry, Extension
 
 EXTENSION = Extension(
+    platforms={"kubernetes": "orchestrator.extensions.kubernetes.connecting:connected"},
     commands={
         "storage-class": CommandEntry(
             "orchestrator.extensions.kubernetes.commands:storage_class",

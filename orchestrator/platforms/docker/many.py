@@ -25,6 +25,13 @@ _NODE = "node"
 _CLIENT = "client"
 
 
+def connected(clock: powers.Clock, placing: model.Placing) -> powers.Platform:
+    """The engines that `placing` names; without any the one of the environment."""
+    if placing.machines:
+        return DockerMachines(clock, placing)
+    return DockerPlatform(clock)
+
+
 class DockerMachines:
     """The `Platform` protocol on the engines of `placing`, whose containers know their own.
     UnavailableError if one does not answer, UsageError if others cannot reach it."""

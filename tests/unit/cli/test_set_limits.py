@@ -18,8 +18,8 @@ import pytest
 from orchestrator.cli.common.app import App
 from orchestrator.cli.prepare import tiers
 from orchestrator.errors import UsageError
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.model import Placing, Plan
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import RUNNING, Completed, ContainerEntry, ContainerSpec
 from orchestrator.system import campaign_writing, unfinished_runs
 from orchestrator.system.clock import SystemClock

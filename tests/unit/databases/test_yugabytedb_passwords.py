@@ -6,10 +6,10 @@ import pytest
 
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import PlatformAbilities
 from tests.fakes import FakePlatform, fake_world
 

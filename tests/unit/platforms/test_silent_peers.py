@@ -19,6 +19,7 @@ from unittest.mock import Mock
 import pytest
 
 from orchestrator.errors import TierbenchError
+from orchestrator.extensions.kubernetes import connection as cluster, pod
 from orchestrator.model import Tls
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
@@ -29,7 +30,6 @@ from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.tunnel import Tunnel
-from orchestrator.platforms.kubernetes import connection as cluster, pod
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import SystemClock
 from tests.clocks import HastyClock

@@ -20,6 +20,7 @@ from orchestrator.extensions.hadoop import tera
 from orchestrator.extensions.hadoop.hdfs import Hdfs
 from orchestrator.extensions.hadoop.store import Store
 from orchestrator.extensions.hadoop.tera import Tera
+from orchestrator.extensions.kubernetes import connecting
 from orchestrator.extensions.sysbench_stock import scripts
 from orchestrator.extensions.sysbench_stock.generator import from_environment
 from orchestrator.load_generators import fio
@@ -28,8 +29,10 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench.generator import Sysbench
+from orchestrator.model import Placing
 from orchestrator.parts import Database, LoadGenerator, Members, TierMechanism
-from orchestrator.registry.installed import BroughtEntry
+from orchestrator.powers import Clock, Platform
+from orchestrator.registry.installed import BroughtEntry, extensions
 from orchestrator.registry.references import ObjectPlace
 from orchestrator.tiers.dry import DryTier
 from orchestrator.tiers.emulated import EmulatedTier
@@ -61,6 +64,9 @@ WORKLOAD_RULES: dict[str, WorkloadRules] = {
     "fio": fio.RULES,
     "benchbase": config.RULES,
     "tera": tera.RULES,
+}
+PLATFORMS: dict[str, Callable[[Clock, Placing], Platform]] = {
+    "kubernetes": connecting.connected,
 }
 TIERS: dict[str, Callable[[], TierMechanism]] = {
     "emulated": EmulatedTier,
@@ -103,6 +109,14 @@ def test_rules_of_workloads_are_those_that_are_checked() -> None:
 
 def test_tier_mechanisms_are_those_that_are_checked() -> None:
     assert imported(ours(tiers.entries())) == TIERS
+
+
+def test_platforms_are_those_that_are_checked() -> None:
+    brought: dict[str, str] = {}
+    for extension in extensions():
+        if extension.origin.distribution == "tierbench":
+            brought.update(extension.brings.platforms)
+    assert imported(brought) == PLATFORMS
 
 
 def test_whether_a_member_is_there_is_told_without_making_it() -> None:

@@ -15,10 +15,10 @@ import pytest
 from orchestrator.cli.prepare import doctor
 from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.yugabytedb import tls
+from orchestrator.extensions.kubernetes.connection import Api
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms.docker.connection import Engine
-from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.powers import CertificateFile, PlatformAbilities, World
 from orchestrator.run import expiry
 from orchestrator.system import certificates

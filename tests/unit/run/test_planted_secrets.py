@@ -19,7 +19,7 @@ from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.cli.main import exit_code
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import NodeError, RunError, VoidError
-from orchestrator.platforms.kubernetes.connection import Api
+from orchestrator.extensions.kubernetes.connection import Api
 from orchestrator.system import redaction, sql, store
 from orchestrator.system.shell import SystemShell
 from tests.apps import an_app, with_parts

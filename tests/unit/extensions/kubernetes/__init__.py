@@ -1,0 +1,1 @@
+"""The Kubernetes platform, as far as it is pure."""

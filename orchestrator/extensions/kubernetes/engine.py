@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
-from orchestrator.model import Placing
-from orchestrator.platforms.common import agent, lifecycle, shared_network
-from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.kubernetes import (
+from orchestrator.extensions.kubernetes import (
     campaigns,
     examination,
     guard,
     manifests,
     pods,
 )
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes.connection import (
     Api,
     Refused,
     Thing,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.placing import Placement, usable
-from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
-from orchestrator.platforms.kubernetes.volumes import Volumes
+from orchestrator.extensions.kubernetes.placing import Placement, usable
+from orchestrator.extensions.kubernetes.space import Space, address, label_of, name_of
+from orchestrator.extensions.kubernetes.volumes import Volumes
+from orchestrator.model import Placing
+from orchestrator.platforms.common import agent, lifecycle, shared_network
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import (
     Clock,
     ContainerSpec,

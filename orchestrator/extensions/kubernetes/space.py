@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.extensions.kubernetes import trouble
+from orchestrator.extensions.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.keys.shipped_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.labels import (
@@ -19,8 +21,6 @@ from orchestrator.platforms.common.labels import (
     PROCESS as PROCESS,
     ROLE as ROLE,
 )
-from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import Api, Thing, cluster_errors
 from orchestrator.powers import Clock, ContainerState
 from orchestrator.system.clock import wait_while
 

@@ -22,8 +22,8 @@ from kubernetes.stream import ws_client
 
 from orchestrator import powers
 from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.extensions.kubernetes import kubeconfig
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.kubernetes import kubeconfig
 from orchestrator.system.redaction import remember
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"

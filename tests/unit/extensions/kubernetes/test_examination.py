@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.platforms.kubernetes import examination
+from orchestrator.extensions.kubernetes import examination
 
 
 def machine(name: str, cpu: str) -> dict[str, Any]:

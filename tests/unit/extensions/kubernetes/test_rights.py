@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import NETWORK_OF, ContainerSpec
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT

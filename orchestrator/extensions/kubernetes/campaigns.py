@@ -9,20 +9,20 @@ from functools import partial
 from typing import NamedTuple
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.common.lifecycle import Swept
-from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes import space
+from orchestrator.extensions.kubernetes.connection import (
     Refused,
     Thing,
     Unanswered,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.space import (
+from orchestrator.extensions.kubernetes.space import (
     Space,
     annotation_of,
     label_of,
     name_of,
 )
+from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.system.clock import wait_while
 
 _GONE_S = 300.0

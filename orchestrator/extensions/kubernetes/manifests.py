@@ -11,11 +11,11 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator import model
+from orchestrator.extensions.kubernetes import space
+from orchestrator.extensions.kubernetes.placing import placement_labels
+from orchestrator.extensions.kubernetes.space import manifest, object_name
 from orchestrator.keys.secret_names import is_secret_variable
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.placing import placement_labels
-from orchestrator.platforms.kubernetes.space import manifest, object_name
 from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
 SERVICE = "nodes"  # the headless service of a cluster's network

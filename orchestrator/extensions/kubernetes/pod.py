@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import IO, Unpack
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.platforms.common import archives, commands
-from orchestrator.platforms.common.commands import LineConversation, Output
-from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.channels import Frames
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes import manifests, trouble
+from orchestrator.extensions.kubernetes.channels import Frames
+from orchestrator.extensions.kubernetes.connection import (
     Refused,
     Thing,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.guest import Guest, log_of
-from orchestrator.platforms.kubernetes.port_forward import PortForward
-from orchestrator.platforms.kubernetes.space import Space
+from orchestrator.extensions.kubernetes.guest import Guest, log_of
+from orchestrator.extensions.kubernetes.port_forward import PortForward
+from orchestrator.extensions.kubernetes.space import Space
+from orchestrator.platforms.common import archives, commands
+from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.powers import (
     Completed,
     ContainerLimits,

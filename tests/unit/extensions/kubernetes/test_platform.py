@@ -20,12 +20,12 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.extensions.kubernetes import manifests
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.space import HOST, PROCESS, ours
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.space import HOST, PROCESS, ours
 from orchestrator.powers import RUNNING, ContainerEntry
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.contract import Commands

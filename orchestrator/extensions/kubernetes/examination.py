@@ -12,16 +12,21 @@ from typing import Any, Literal
 
 from kubernetes.utils.quantity import parse_quantity
 
-from orchestrator.keys.shipped_yaml import shipped
-from orchestrator.platforms.kubernetes import manifests, placing
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes import manifests, placing
+from orchestrator.extensions.kubernetes.connection import (
     RIGHTS,
     Api,
     Refused,
     Thing,
     cluster_errors,
 )
-from orchestrator.platforms.kubernetes.space import address, label_of, manifest, name_of
+from orchestrator.extensions.kubernetes.space import (
+    address,
+    label_of,
+    manifest,
+    name_of,
+)
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.powers import Finding
 from orchestrator.units import format_bytes
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.space import ours
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.space import ours
 from orchestrator.powers import VolumeSource
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.fake_cluster import FakeCluster, spec

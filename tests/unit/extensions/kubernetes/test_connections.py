@@ -17,8 +17,8 @@ import pytest
 import websocket
 
 from orchestrator.errors import TierbenchError
-from orchestrator.platforms.kubernetes.channels import Frames
-from orchestrator.platforms.kubernetes.port_forward import (
+from orchestrator.extensions.kubernetes.channels import Frames
+from orchestrator.extensions.kubernetes.port_forward import (
     Closed,
     ForwardedConnection,
     NothingListens,
@@ -147,7 +147,7 @@ def test_where_nothing_listens_what_was_sent_is_sent_another_way(
 
 
 def test_the_relay_in_a_pod_ends_with_either_end() -> None:
-    package = "orchestrator.platforms.kubernetes"
+    package = "orchestrator.extensions.kubernetes"
     with socket.create_server(("127.0.0.1", 0)) as listener:
         at = ("127.0.0.1", str(listener.getsockname()[1]))
         for the_server_ends in (True, False):

@@ -12,10 +12,10 @@ from orchestrator.errors import (
     TierbenchError,
     UnavailableError,
 )
+from orchestrator.extensions.kubernetes import campaigns, connection, manifests, space
+from orchestrator.extensions.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
-from orchestrator.platforms.kubernetes import campaigns, connection, manifests, space
-from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import clock, host
 
 # The lease is in a namespace that every cluster has and none loses, unless one is given. All look

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.platforms.kubernetes import pods
+from orchestrator.extensions.kubernetes import pods
 
 
 def machine(images: int) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.platforms.kubernetes.connection import Api
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.connection import Api
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster
 

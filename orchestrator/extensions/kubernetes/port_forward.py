@@ -14,9 +14,9 @@ from typing import Any
 import websocket
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.kubernetes import channels
-from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswered
-from orchestrator.platforms.kubernetes.trouble import MAIN
+from orchestrator.extensions.kubernetes import channels
+from orchestrator.extensions.kubernetes.connection import Api, Refused, Unanswered
+from orchestrator.extensions.kubernetes.trouble import MAIN
 from orchestrator.system.shell import script
 
 # The channel of bytes from a port. The first frame of its channels is the port's number.

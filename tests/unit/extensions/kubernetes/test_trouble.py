@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes import trouble
+from orchestrator.extensions.kubernetes.connection import (
     Refused,
     Unanswered,
     cluster_errors,

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.extensions.kubernetes.connection import Api
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes.connection import Api
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
 from tests.cluster.pki import Authority
 from tests.fake_cluster import FakeCluster

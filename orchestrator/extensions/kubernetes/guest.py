@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.errors import NodeError, UnavailableError
-from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import (
+from orchestrator.extensions.kubernetes import trouble
+from orchestrator.extensions.kubernetes.connection import (
     Api,
     Refused,
     Thing,

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.model import Placing
-from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes import (
+from orchestrator.extensions.kubernetes import (
     manifests,
     placing,
     space,
     volume_manifests,
 )
-from orchestrator.platforms.kubernetes.pods import full_name
-from orchestrator.platforms.kubernetes.space import object_name, ours
+from orchestrator.extensions.kubernetes.pods import full_name
+from orchestrator.extensions.kubernetes.space import object_name, ours
+from orchestrator.model import Placing
+from orchestrator.platforms import own_images
 from orchestrator.powers import (
     NETWORK_OF,
     ContainerSpec,

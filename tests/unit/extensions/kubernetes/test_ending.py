@@ -18,9 +18,9 @@ import pytest
 
 from orchestrator.cli.common.teardown import sweeping
 from orchestrator.errors import LeftBehindError, RunError
-from orchestrator.platforms.kubernetes.connection import Api
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.pod import Pod
+from orchestrator.extensions.kubernetes.connection import Api
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.pod import Pod
 from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock

@@ -9,8 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import (
+from orchestrator.extensions.kubernetes import (
     campaigns,
     manifests,
     placing,
@@ -18,8 +17,9 @@ from orchestrator.platforms.kubernetes import (
     trouble,
     volume_manifests,
 )
-from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
+from orchestrator.extensions.kubernetes.connection import Thing, cluster_errors
+from orchestrator.extensions.kubernetes.space import Space, name_of, object_name
+from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.powers import (
     Network,
     RentedVolume,

@@ -4,9 +4,9 @@ Pure."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.placing import MACHINE
-from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
+from orchestrator.extensions.kubernetes import manifests
+from orchestrator.extensions.kubernetes.placing import MACHINE
+from orchestrator.extensions.kubernetes.space import manifest, name_of, object_name
 from orchestrator.powers import MachineTerm, RentedVolume, StorageClass, VolumeSource
 
 SNAPSHOTS = "snapshot.storage.k8s.io"

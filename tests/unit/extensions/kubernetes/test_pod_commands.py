@@ -15,8 +15,8 @@ import urllib3
 from kubernetes.client.api_client import ApiClient
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
-from orchestrator.platforms.kubernetes.connection import Api, Unanswered
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.connection import Api, Unanswered
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import NETWORK_OF, ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end, spec

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.kubernetes import manifests
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.platforms.kubernetes.space import ours
+from orchestrator.extensions.kubernetes import manifests
+from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.space import ours
 from tests.clocks import HastyClock
 from tests.fake_cluster import FakeCluster, spec
 

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import UnavailableError
-from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes import connection, trouble
-from orchestrator.platforms.kubernetes.space import (
+from orchestrator.extensions.kubernetes import connection, trouble
+from orchestrator.extensions.kubernetes.space import (
     KIND,
     PLACEMENT,
     Space,
     manifest,
     name_of,
 )
+from orchestrator.model import Placing
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

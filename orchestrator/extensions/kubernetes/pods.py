@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
+from orchestrator.extensions.kubernetes import manifests, placing, space, trouble
+from orchestrator.extensions.kubernetes.connection import Thing, cluster_errors
+from orchestrator.extensions.kubernetes.pod import Pod
+from orchestrator.extensions.kubernetes.space import Space, annotation_of, name_of
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import architectures, commands, lifecycle
-from orchestrator.platforms.kubernetes import manifests, placing, space, trouble
-from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.pod import Pod
-from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
 from orchestrator.powers import (
     NETWORK_OF,
     Clock,

@@ -1,1 +1,0 @@
-"""The Kubernetes platform, as far as it is pure."""
