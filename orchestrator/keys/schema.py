@@ -132,7 +132,10 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
         )
     if str(name) not in kinds:
         names = ", ".join([kind for kind in kinds if kind != DRY])
-        raise ValueError(f"unknown; known: {names}")
+        raise ValueError(
+            f"unknown; known: {names}. An extension that is not installed may bring others: "
+            "`tierbench list`"
+        )
     return Mechanism(str(name), kinds[str(name)])
 
 

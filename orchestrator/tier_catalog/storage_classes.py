@@ -1,4 +1,4 @@
-"""A disk as bought → the StorageClass whose volumes are such disks, and its manifest. Pure.
+"""A disk as bought → the StorageClass whose volumes are such disks. Pure.
 
 Parameters are those of the providers' own drivers, all of them texts: kubernetes-sigs,
 azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/parameters.md),
@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.keys.shipped_yaml import filled, shipped
-from orchestrator.keys.yaml_text import written
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
@@ -101,19 +100,3 @@ def object_name(name: str) -> str:
 def whole_gib_bytes(size_bytes: int) -> int:
     """A size as a claim asks for it, and as providers bill it: the next whole GiB."""
     return limits_of.whole_gib(size_bytes) * GIB
-
-
-def content(wanted: ClassWanted) -> dict[str, Any]:
-    """The class as Kubernetes takes it."""
-    values = {
-        "name": wanted.name,
-        "provisioner": wanted.provisioner,
-        "parameters": dict(wanted.parameters),
-    }
-    template = shipped(__package__, "storage_class.yaml")
-    return filled(template, values) or {}
-
-
-def manifest(wanted: ClassWanted) -> str:
-    """The class as a file for `kubectl apply -f`."""
-    return written(content(wanted))

@@ -9,7 +9,6 @@ from orchestrator.registry.references import ObjectPlace
 _BUILT_IN = {
     "emulated": "orchestrator.tiers.emulated:EmulatedTier",
     "mounted": "orchestrator.tiers.mounted:MountedTier",
-    "storage-class": "orchestrator.tiers.storage_class:StorageClassTier",
     "existing": "orchestrator.tiers.existing:ExistingTier",
     "none": "orchestrator.tiers.unlimited:UnlimitedTier",
     "dry": "orchestrator.tiers.dry:DryTier",

@@ -205,6 +205,7 @@ def test_a_rehearsal_goes_through_the_core_to_its_report(bare: Installed) -> Non
     [
         ("--db", "hdfs", "unknown database 'hdfs'"),
         ("--platform", "kubernetes", "no platform 'kubernetes'"),
+        ("--enforcement", "storage-class", "tier.enforcement: unknown"),
     ],
 )
 def test_what_an_extension_would_bring_is_refused_in_words(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
+from orchestrator.extensions.kubernetes.storage_class import StorageClassTier
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tier import ClassWanted, Snapshots
-from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.cluster import provisioner
 from tests.fakes import fake_world

@@ -168,12 +168,13 @@ def test_a_tier_mechanism(tmp_path: Path) -> None:
     "tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"]
 )
 def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
-    known = "emulated, mounted, storage-class, existing, none"
+    known = "emulated, mounted, existing, none, storage-class"
+    others = "An extension that is not installed may bring others: `tierbench list`"
     with pytest.raises(UsageError) as refused:
         planned(tier, tmp_path)
     (mistake,) = refused.value.mistakes
     assert mistake.where.endswith("tier.enforcement")
-    assert mistake.what == f"unknown; known: {known} (given: 'magic')"
+    assert mistake.what == f"unknown; known: {known}. {others} (given: 'magic')"
 
 
 @pytest.mark.parametrize("family", ["databases", "load_generators", "tiers"])

@@ -1,9 +1,13 @@
-"""A Kubernetes cluster as the place where containers run, through its official Python client, and
-files for people who run one themselves. Only this folder imports the client."""
+"""A Kubernetes cluster as the place where containers run, through its official Python client; disks
+that are volumes of its StorageClasses; files for people who run one themselves. Only this folder
+imports the client."""
 
 from orchestrator.registry.extension import CommandEntry, Extension
 
 EXTENSION = Extension(
+    tiers={
+        "storage-class": "orchestrator.extensions.kubernetes.storage_class:StorageClassTier"
+    },
     platforms={"kubernetes": "orchestrator.extensions.kubernetes.connecting:connected"},
     commands={
         "storage-class": CommandEntry(

@@ -84,11 +84,11 @@ def storage_class(
 
 def _manifest(wanted: ClassWanted) -> str:
     """The class to be applied, with the size that its claims must have."""
-    from orchestrator.tier_catalog import storage_classes
+    from orchestrator.extensions.kubernetes import class_manifests
 
     # Classes are made for whole GiB, so nothing is cut off.
     size = (wanted.size_bytes or 0) // 2**30
-    return f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}"
+    return f"# Claims must ask for {size}Gi.\n{class_manifests.manifest(wanted)}"
 
 
 def _read(

@@ -13,8 +13,8 @@ import pytest
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
 from orchestrator.errors import UsageError
+from orchestrator.extensions.kubernetes import class_manifests
 from orchestrator.model import Plan
-from orchestrator.tier_catalog import storage_classes
 from tests import golden
 from tests.apps import an_app
 
@@ -43,7 +43,7 @@ def test_the_disks_of_a_profile_become_volumes_of_a_class(
         and wanted.size_bytes is not None
     )
     assert wanted.nodes == profile.cluster.nodes == 3
-    text = f"# claims ask for {wanted.size_bytes // 2**30}Gi\n{storage_classes.manifest(wanted)}"
+    text = f"# claims ask for {wanted.size_bytes // 2**30}Gi\n{class_manifests.manifest(wanted)}"
     golden.compare(f"storage-classes/profile-{name}.yaml", text)
     emulated = planned(tmp_path, name, enforcement=None).profiles[0].tier
     assert emulated.disk.kind == "emulated"

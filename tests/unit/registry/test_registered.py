@@ -21,6 +21,7 @@ from orchestrator.extensions.hadoop.hdfs import Hdfs
 from orchestrator.extensions.hadoop.store import Store
 from orchestrator.extensions.hadoop.tera import Tera
 from orchestrator.extensions.kubernetes import connecting
+from orchestrator.extensions.kubernetes.storage_class import StorageClassTier
 from orchestrator.extensions.sysbench_stock import scripts
 from orchestrator.extensions.sysbench_stock.generator import from_environment
 from orchestrator.load_generators import fio
@@ -38,7 +39,6 @@ from orchestrator.tiers.dry import DryTier
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.existing import ExistingTier
 from orchestrator.tiers.mounted import MountedTier
-from orchestrator.tiers.storage_class import StorageClassTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 
 DATABASES: dict[str, Callable[[], Database]] = {

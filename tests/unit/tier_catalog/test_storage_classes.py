@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.extensions.kubernetes import class_manifests
 from orchestrator.tier import ClassWanted
 from orchestrator.tier_catalog import storage_classes
 from tests import golden
@@ -51,7 +52,7 @@ def made(wanted: object) -> ClassWanted:
 def test_each_row_has_its_manifest(name: str) -> None:
     wanted = made(ROWS[name])
     gib = (wanted.size_bytes or 0) // GIB
-    text = storage_classes.manifest(wanted)
+    text = class_manifests.manifest(wanted)
     golden.compare(f"storage-classes/{name}.yaml", f"# claims ask for {gib}Gi\n{text}")
 
 

@@ -58,12 +58,16 @@ def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
     cloud = answers[0].cloud
     disks: dict[str, Any] = {}
     differences: list[str] = []
+    machines: list[str] = []
+    failures: list[str] = []
     for answer in answers:
         disks |= answer.disks
         differences += answer.differences
+        machines.append(answer.machine)
+        failures.append(answer.failure)
     facts: dict[str, Any] = {"provider": cloud}
     # Several machines of one size are told once.
-    machines = _distinct([answer.machine for answer in answers])
+    machines = _distinct(machines)
     if machines:
         facts["machine"] = ", ".join(machines)
         facts["machines"] = machines
@@ -71,7 +75,7 @@ def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
         facts["disks"] = disks
     if differences:
         facts["differences"] = differences
-    failures = _distinct([answer.failure for answer in answers])
+    failures = _distinct(failures)
     if failures:
         facts["failure"] = "; ".join(failures)
     facts["not_told"] = of_clouds("not_told").get(cloud, "")

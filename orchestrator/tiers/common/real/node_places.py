@@ -138,16 +138,23 @@ def require_here(what: str, world: powers.World) -> None:
     """UnavailableError if containers run elsewhere; `what`: "`disk up` mounts a disk"."""
     if world.is_here:
         return
-    names = listed([machine.name for machine in world.platform.machines()])
+    names = listed(_names_of_machines(world))
     raise errors.UnavailableError(
         f"{what} on the computer it is started on, but containers run on {names}",
         advice="start this program there, or let it use an engine of this computer",
     )
 
 
+def _names_of_machines(world: powers.World) -> list[str]:
+    names: list[str] = []
+    for machine in world.platform.machines():
+        names.append(machine.name)
+    return names
+
+
 def require_one_machine(tier: Tier, world: powers.World) -> None:
     """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
-    names = [machine.name for machine in world.platform.machines()]
+    names = _names_of_machines(world)
     if len(names) > 1:
         raise errors.UnavailableError(
             f"{tier.name} names disks by their paths on one machine, but the "

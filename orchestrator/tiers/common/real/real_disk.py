@@ -329,10 +329,15 @@ def _content_if_restored(directories: Sequence[Path]) -> set[str]:
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
     """The directories that the profile's `restore` has filled. RunError if one is missing."""
     data = path / FOLDER
-    missing = [name for name in names if not machine.is_folder(str(data / name))]
+    directories: list[Path] = []
+    missing: list[str] = []
+    for name in names:
+        directories.append(data / name)
+        if not machine.is_folder(str(data / name)):
+            missing.append(name)
     if missing:
         raise RunError(
             f"after the profile's `restore` {data} has no {' and no '.join(missing)}",
             advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
         )
-    return tuple(data / name for name in names)
+    return tuple(directories)

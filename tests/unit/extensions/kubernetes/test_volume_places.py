@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from orchestrator.errors import UnavailableError
+from orchestrator.extensions.kubernetes import volume_places
 from orchestrator.powers import MachineTerm, RentedVolume
-from orchestrator.tiers.common.real import volume_places
 
 ZONE_1_TYPE_X = {"zone": ("1",), "type": ("x",)}
 ZONE_2 = {"zone": ("2",)}

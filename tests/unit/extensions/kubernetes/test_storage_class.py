@@ -17,6 +17,8 @@ import pytest
 
 from orchestrator.cli.common.teardown import sweeping
 from orchestrator.errors import GateError, UnavailableError
+from orchestrator.extensions.kubernetes import volume_claims
+from orchestrator.extensions.kubernetes.storage_class import StorageClassTier
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import (
@@ -30,8 +32,6 @@ from orchestrator.powers import (
 )
 from orchestrator.run import datasets
 from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
-from orchestrator.tiers.common.real import volume_claims
-from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.fake_parts import fake_parts
 from tests.fakes import FakePlatform, Log, QuietProgress, fake_world

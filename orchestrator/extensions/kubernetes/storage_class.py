@@ -14,6 +14,7 @@ from pathlib import Path
 
 from orchestrator.design.node_disks import node_names, of_data_or_logs
 from orchestrator.errors import UnavailableError
+from orchestrator.extensions.kubernetes import volume_claims
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.platforms import own_images
@@ -22,7 +23,6 @@ from orchestrator.system import at_once, files
 from orchestrator.texts.prose import listed
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.gate import truth_gate
-from orchestrator.tiers.common.real import volume_claims
 
 
 class StorageClassTier:

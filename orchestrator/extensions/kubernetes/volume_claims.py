@@ -13,6 +13,7 @@ from typing import Any
 
 from orchestrator.design.node_disks import WAL_DISK, node_names
 from orchestrator.errors import GateError, UnavailableError, UsageError
+from orchestrator.extensions.kubernetes import class_manifests, volume_places
 from orchestrator.model import Volume
 from orchestrator.powers import Claims, RentedVolume, StorageClass, VolumeSource, World
 from orchestrator.system import at_once
@@ -21,7 +22,6 @@ from orchestrator.tier import ClassWanted, Tier
 from orchestrator.tier.slow_disk import disk_of_node, whose_disk
 from orchestrator.tier_catalog import storage_classes
 from orchestrator.tiers.common.any_disk import fio_containers, log_disks
-from orchestrator.tiers.common.real import volume_places
 from orchestrator.units import format_bytes
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
@@ -99,7 +99,7 @@ def class_of(tier: Tier, world: World) -> Iterator[StorageClass]:
         yield classes[wanted.name]
         return
     name = _name_of_class(tier, wanted, world.platform.campaign)
-    content = storage_classes.content(replace(wanted, name=name))
+    content = class_manifests.content(replace(wanted, name=name))
     with platform.storage_class(content) as storage_class:
         yield storage_class
 
