@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.reported_throttle import ReportedThrottle
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.demand import Array, Demand
+from orchestrator.extensions.observe.judging.reported_throttle import ReportedThrottle
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import WRITES, WRITTEN_BYTES, Demand
+from orchestrator.extensions.observe.judging.demand import WRITES, WRITTEN_BYTES, Demand
 
 BYTES, EVERY_S = 4096, 0.05
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import Array, Demand
+from orchestrator.extensions.observe.judging.demand import Array, Demand
 from tests.simulated_demand import in_seconds
 
 _SHAPE = 4.0  # of a gamma distribution: its coefficient of variation is one half

@@ -12,7 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, Array, Demand
+from orchestrator.extensions.observe.judging.demand import (
+    INTERVALS,
+    QUANTITIES,
+    Array,
+    Demand,
+)
 
 DAY_S, HOUR_S = 86_400, 3600
 START_S = 1_795_651_200.0  # a Wednesday's midnight, UTC

@@ -72,16 +72,15 @@ def commands() -> Mapping[str, BroughtEntry[CommandEntry]]:
 _FIRST_OPTIONS = {
     "run": "profiles workloads db scale nodes repeats slo set max_cost dry_run output verbose",
     "compare": "profiles workloads db scale nodes repeats until slo margin max_cost dry_run output",
-    "observe": "file prometheus exporter profile last device size source vm region at_cap results",
 }
 HELP_ALL = "--help-all"
 
 
-def _in_short(name: str, command: Any) -> Any:
+def _in_short(name: str, command: Any, entry: CommandEntry) -> Any:
     """The command, whose help shows its first options alone, in one panel."""
-    if name not in _FIRST_OPTIONS:
+    first = (entry.first_options or _FIRST_OPTIONS.get(name, "")).split()
+    if not first:
         return command
-    first = _FIRST_OPTIONS[name].split()
     # Copies, because the program keeps this command and would hide its options for good.
     short = copy(command)
     short.params = [copy(parameter) for parameter in command.params]
@@ -178,7 +177,7 @@ class LazyGroup(TyperGroup):
         if HELP_ALL in rest:
             rest = [word for word in rest if word != HELP_ALL] + ["--help"]
         elif {"--help", "-h"} & set(rest):
-            command = _in_short(name, command)
+            command = _in_short(name, command, self._listed[name].entry)
         # Completion reads no file of the user's: a mistake in it would be printed at the prompt.
         if not ctx.resilient_parsing:
             given = defaults.of_file(self)

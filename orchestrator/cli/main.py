@@ -18,7 +18,7 @@ from rich.markup import escape
 from typer import Option
 
 from orchestrator import PROJECT, __version__, errors
-from orchestrator.cli.commands import LazyGroup
+from orchestrator.cli.commands import LazyGroup, commands
 from orchestrator.cli.common import defaults, option_values, streams
 from orchestrator.cli.common.app import App
 from orchestrator.cli.measure.campaign_app import CampaignApp
@@ -178,13 +178,9 @@ def _output_lost(why: str) -> errors.UnavailableError:
 
 def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
     """The error of a command that a user interrupted, with how to go on with it."""
-    if "observe" in words[:1]:
-        return errors.InterruptedByUser(
-            "interrupted",
-            "the same command goes on in the same folder until `--last` is "
-            "over, if it reads live. `--file` with that folder judges what was "
-            "read so far",
-        )
+    command = commands().get("".join(words[:1]))
+    if command is not None and command.entry.when_interrupted:
+        return errors.InterruptedByUser("interrupted", command.entry.when_interrupted)
     # A command that carries out no campaign has nothing to go on with.
     advice = ""
     for campaign in app.campaigns:

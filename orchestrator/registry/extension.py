@@ -70,12 +70,18 @@ class CommandEntry:
     panel: str
     # A use of it, without the program's name.
     example: str
+    # Of a command with many options the names of those that `--help` shows, with spaces between.
+    first_options: str = ""
+    # How to go on with it, for whoever interrupted it.
+    when_interrupted: str = ""
 
 
 @dataclass(frozen=True)
 class Extension:
     """What one extension brings, each by the name that it has for a user."""
 
+    # Names of other extensions whose code this one imports.
+    needs: tuple[str, ...] = ()
     databases: Mapping[str, DatabaseEntry] = field(default_factory=dict)
     load_generators: Mapping[str, GeneratorEntry] = field(default_factory=dict)
     # Name → place of what makes a `parts.Collector` of a function that finds the machine of a node
@@ -101,6 +107,12 @@ class Extension:
     # which it was asked for and the folder name of a run. It returns the `report.blocks.StoredPage`
     # of what the extension keeps of that run, or None. `tierbench report CAMPAIGN/RUN` shows it.
     pages: Mapping[str, str] = field(default_factory=dict)
+    # What it keeps in a results folder, such as `observation` → place of a function. That gets a
+    # folder in it, and the `analysis.campaigns.campaign_list.Entry` of the campaign there, None
+    # where there is none. It yields entries for `tierbench history`, none if nothing is kept there.
+    kept: Mapping[str, str] = field(default_factory=dict)
+    # An option of the core, such as `--disk-metrics` → place of the function that carries it out.
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_members(self) -> bool:

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import NotInstalledError, UnavailableError
 from orchestrator.facts import DoubtEffect
 from orchestrator.registry.extension import Extension
-from orchestrator.registry.references import CORE, ExtensionOrigin, not_imported
+from orchestrator.registry.references import (
+    CORE,
+    ExtensionOrigin,
+    ObjectPlace,
+    not_imported,
+)
 
 GROUP = "tierbench.extensions"
 EntryType = TypeVar("EntryType")
@@ -87,8 +92,8 @@ def origin_of(name: str) -> ExtensionOrigin:
 def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
     """The extensions of these entry points.
 
-    UnavailableError for one that cannot be imported or is no `Extension`, and if two have a
-    name."""
+    UnavailableError for one that cannot be imported or is no `Extension`, if two have a name, and
+    if one needs another that is not there."""
     by_name: dict[str, Installed] = {}
     # The order does not depend on how they were installed.
     for point in sorted(points):
@@ -97,7 +102,19 @@ def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
         if first is not None:
             raise _same_name("extension", point.name, first.origin, origin)
         by_name[point.name] = Installed(origin, _loaded(point, origin), point.module)
+    for extension in by_name.values():
+        for name in extension.brings.needs:
+            if name not in by_name:
+                raise _lacks(extension.origin, name)
     return tuple(by_name.values())
+
+
+def _lacks(origin: ExtensionOrigin, needed: str) -> UnavailableError:
+    return UnavailableError(
+        f"{origin} needs the extension {needed}, which is not installed",
+        advice=f"install {needed}, or remove what needs it: "
+        f"pip uninstall {origin.distribution}",
+    )
 
 
 def _origin(point: metadata.EntryPoint) -> ExtensionOrigin:
@@ -148,6 +165,15 @@ def family(
                 raise _same_name(field, name, owned[name].origin, extension.origin)
             owned[name] = BroughtEntry(entry, extension.origin)
     return owned
+
+
+def carries_out(option: str) -> Any:
+    """The function that an extension brings for an option. NotInstalledError if none does."""
+    brought = family("options", dict[str, str]())
+    if option not in brought:
+        raise NotInstalledError("option", option)
+    owned = brought[option]
+    return ObjectPlace(owned.entry, owned.origin).imported()
 
 
 def _same_name(

@@ -47,8 +47,8 @@ def _listed(entry: Entry) -> Row:
     row["Question"] = entry.question
     row["Database"] = _NO_RUNS
     row["Runs done"] = _NO_RUNS
-    # An observation has no runs; a prediction stands beside the campaign whose runs it is from.
-    if entry.planned and entry.kind != "prediction":
+    # A prediction stands beside the campaign whose runs it is from.
+    if entry.is_campaign and entry.planned:
         row["Database"] = Cell(", ".join(entry.databases), detail=entry.scale)
         times = f"{entry.repetitions} times"
         row["Runs done"] = Cell(f"{entry.done}/{entry.planned}", detail=times)

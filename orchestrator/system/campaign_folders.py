@@ -33,6 +33,16 @@ def present(results: Path) -> list[Path]:
     return folders
 
 
+def without_plan(results: Path) -> list[Path]:
+    """The folders that have no plan, as far as that can be seen. NotReadableError for `results`
+    itself."""
+    folders: list[Path] = []
+    for path in _below(results):
+        if not _may_have_plan(path):
+            folders.append(path)
+    return folders
+
+
 def begun(results: Path) -> list[Path]:
     """Folders with a plan, and those that are named as a campaign's but have none."""
     folders: list[Path] = []

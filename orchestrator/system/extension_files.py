@@ -9,6 +9,12 @@ from orchestrator.registry.installed import extensions
 from orchestrator.system import stored_json
 
 
+def not_shown_in(folder: Path) -> Iterator[str]:
+    """The same of all files in a folder that are JSON."""
+    for file in sorted(folder.glob("*.json")):
+        yield from not_shown(file)
+
+
 def not_shown(file: Path) -> Iterator[str]:
     """A sentence if the extension that made the file is not installed here; nothing without the
     file.

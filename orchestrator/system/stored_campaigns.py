@@ -16,6 +16,7 @@ from orchestrator.model import RESULTS_FORMAT
 from orchestrator.system import (
     byte_names,
     campaign_folders,
+    extension_files,
     files,
     results_formats,
     store,
@@ -97,7 +98,11 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
         )
         return campaign_list.with_lost_runs(listed, kept.judged_runs)
     except TierbenchError as error:
-        return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
+        fault = error.what
+        # It may be what an extension keeps that is not installed here.
+        if not (folder / campaign_folders.PLAN).is_file():
+            fault = next(extension_files.not_shown_in(folder), fault)
+        return campaign_list.Entry(folder.name, stamp_s, fault=fault)
     except Exception as error:  # whatever is in a folder: the others are still listed
         fault = f"{type(error).__name__}: {error}"
         return campaign_list.Entry(folder.name, stamp_s, fault=fault)

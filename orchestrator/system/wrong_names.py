@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
-from orchestrator.system import campaign_folders, observation_files
+from orchestrator.system import campaign_folders, extension_files, stored_answers
+from orchestrator.texts.prose import listed, with_article
 
 BASELINE = "baseline:"  # before the name of one
 _LISTS = "`tierbench history` lists the campaigns"
@@ -49,11 +50,13 @@ def no_campaign_yet(results: Path) -> UsageError:
             "run `tierbench compare` first, or name its folder with --results",
         )
     pages: list[Path] = []
-    observed = observation_files.folders(results)
-    for folder in observed:
-        if (folder / _PAGE).is_file():
-            pages.append(folder / _PAGE)
-    if not observed:
+    nouns: dict[str, None] = {}
+    for kept in stored_answers.beside_campaigns(results):
+        nouns[f"{kept.noun}s"] = None
+        page = results / kept.entry.folder / _PAGE
+        if page.is_file():
+            pages.append(page)
+    if not nouns:
         return UsageError(
             f"no campaign in {results} yet", "run `tierbench compare` first"
         )
@@ -61,7 +64,7 @@ def no_campaign_yet(results: Path) -> UsageError:
     if pages:
         read = f"open {max(pages, key=_written_s)}"
     return UsageError(
-        f"no campaign in {results} yet, only observations",
+        f"no campaign in {results} yet, only {listed([*nouns])}",
         f"{read}; `tierbench compare` measures",
     )
 
@@ -78,11 +81,13 @@ def _of_something_else(path: Path) -> Iterator[_Refusal]:
         )
     if not path.is_dir():
         return
-    if observation_files.is_one(path):
+    for kept in stored_answers.in_folder(path):
         yield _Refusal(
-            f"{path} is an observation, not a campaign",
+            f"{path} is {with_article(kept.noun)}, not a campaign",
             f"read its {_PAGE}; {_LISTS}",
         )
+    for belongs in extension_files.not_shown_in(path):
+        yield _Refusal(belongs, _LISTS)
     above = path.parent.parent
     if path.parent.name == "runs" and _is_campaign(above):
         yield _Refusal(

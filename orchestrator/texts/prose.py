@@ -23,6 +23,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}s"
 
 
+def with_article(noun: str) -> str:
+    """`a prediction`, `an observation`."""
+    if noun[:1] in "aeiou":
+        return f"an {noun}"
+    return f"a {noun}"
+
+
 def all_of(number: int, noun: str) -> str:
     """`both workloads`, `all 3 workloads`."""
     if number == 2:

@@ -28,12 +28,16 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.analysis.observed import rate_caps, replay
-from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.drawn_seconds import SHORTEST, Band, unseen_share
-from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.analysis.observed.share_bounds import OnDisk, judged
+from orchestrator.extensions.observe.judging import rate_caps, replay
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.demand import Demand
+from orchestrator.extensions.observe.judging.drawn_seconds import (
+    SHORTEST,
+    Band,
+    unseen_share,
+)
+from orchestrator.extensions.observe.judging.rate_caps import RateCap
+from orchestrator.extensions.observe.judging.share_bounds import OnDisk, judged
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.simulated_demand import (

@@ -32,14 +32,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import rate_caps, replay
-from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.counter_growth import grown
-from orchestrator.analysis.observed.demand import QUANTITIES, Demand
-from orchestrator.analysis.observed.disk_demands import demands
-from orchestrator.analysis.observed.drawn_seconds import Band
-from orchestrator.analysis.observed.rate_caps import End, RateCap
-from orchestrator.analysis.observed.share_bounds import OnDisk, judged
+from orchestrator.extensions.observe.judging import rate_caps, replay
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.counter_growth import grown
+from orchestrator.extensions.observe.judging.demand import QUANTITIES, Demand
+from orchestrator.extensions.observe.judging.disk_demands import demands
+from orchestrator.extensions.observe.judging.drawn_seconds import Band
+from orchestrator.extensions.observe.judging.rate_caps import End, RateCap
+from orchestrator.extensions.observe.judging.share_bounds import OnDisk, judged
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
 Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less

@@ -25,11 +25,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.analysis.observed.share_bounds import judged
+from orchestrator.extensions.observe.judging import replay
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.demand import Array, Demand
+from orchestrator.extensions.observe.judging.rate_caps import RateCap
+from orchestrator.extensions.observe.judging.share_bounds import judged
 from orchestrator.tier import Limits
 from tests.queueing_disk import closed_sessions, open_arrivals
 from tests.simulated_demand import PROCESSES, in_seconds, seconds_of

@@ -182,7 +182,15 @@ def test_help_and_lists_of_the_core_name_none_of_what_extensions_bring(
         shown = bare.run(*words)
         assert shown.returncode == 0, shown.stderr
         named = (
-            *("predict ", "advise ", "hdfs,", "tera,", "benchbase", "helm-values"),
+            *(
+                "predict ",
+                "advise ",
+                "observe ",
+                "hdfs,",
+                "tera,",
+                "benchbase",
+                "helm-values",
+            ),
             "sysbench-stock",
         )
         assert [name for name in named if name in shown.stdout] == []
@@ -363,6 +371,28 @@ def test_what_an_extension_has_kept_beside_the_runs_is_named_without_it(
     assert judged.returncode in (0, 2), judged.stderr
     page = (folder / "report.md").read_text()
     assert "predictions.json belongs to the extension predict" in page
+
+
+def test_an_observation_is_named_without_its_extension(
+    bare: Installed, tmp_path: Path
+) -> None:
+    folder = tmp_path / "20261130T101010Z-observed"
+    folder.mkdir()
+    made_by = {"extension": "observe", "distribution": "tierbench", "version": "0.1.0"}
+    (folder / "observed.json").write_text(json.dumps({"made_by": made_by}))
+    shown = bare.run("history", "--results", str(tmp_path))
+    assert "observed.json belongs to the extension observe" in shown.stdout.replace(
+        "\n", " "
+    )
+
+
+def test_an_option_that_an_extension_carries_out_is_refused_without_it(
+    bare: Installed, tmp_path: Path
+) -> None:
+    folder = stored(small(), tmp_path)
+    refused = bare.run("analyze", str(folder), "--disk-metrics", "azure.json")
+    assert refused.returncode == 69, refused.stderr
+    assert "the option '--disk-metrics' is not installed here" in refused.stderr
 
 
 def test_one_that_cannot_be_imported_is_named_with_what_to_do(

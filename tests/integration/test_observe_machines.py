@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE
-from orchestrator.histories import files
+from orchestrator.extensions.observe.histories import files
+from orchestrator.extensions.observe.judging.demand import Demand
+from orchestrator.extensions.observe.judging.disk_demands import demands
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system.clock import SystemClock, wait_until

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
 from tests.bench import bench_observe_real as trial
 from tests.bench.pgbench_servers import FAST
 

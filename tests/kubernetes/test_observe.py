@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_INTERRUPTED
 from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
-from orchestrator.histories import files
+from orchestrator.extensions.observe.histories import files
+from orchestrator.extensions.observe.judging.disk_demands import demands
 from orchestrator.model import Placing
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.cluster.cluster import Cluster

@@ -1,11 +1,11 @@
 """What a list of all that was found says of each, and which of them are asked for. Pure.
 
-Each has a kind, a question and an answer, whether it is a campaign, an observation or a prediction.
+Each has a kind, a question and an answer, whether it is a campaign or what an extension keeps.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.answers.record import Answer
@@ -14,30 +14,28 @@ from orchestrator.design.slo import format_objective
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.texts import prose
 
-EntryKind = Literal[
+CampaignKind = Literal[
     "comparison",
     "one profile",
     "SLO",
     "disk matrix",
     "rehearsal",
     "published figures",
-    "observation",
-    "prediction",
-    "",
 ]
 NOT_JUDGED = "not judged yet"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A campaign, an observation, or what was predicted from a campaign in its folder.
+    """A campaign, or what an extension keeps in its folder or in one of its own.
 
-    `kind`: "" of what cannot be read. `answer`: a sentence; "" if there is none yet."""
+    `kind`: a `CampaignKind` or the extension's word, "" of what cannot be read. `answer`: a
+    sentence; "" if there is none yet."""
 
     folder: str
     began_s: float | None  # Unix; None if unknown
     fault: str = ""  # why nothing more is known of it
-    kind: EntryKind = ""
+    kind: str = ""
     question: str = ""
     answer: str = ""
     name: str = ""
@@ -54,6 +52,11 @@ class Entry:
     baselines: tuple[str, ...] = ()  # names under which it was saved
     # Its files that were cut, and how many runs of its verdict are gone.
     left_out: tuple[str, ...] = ()
+
+    @property
+    def is_campaign(self) -> bool:
+        """Whether it has runs of its own."""
+        return self.kind in get_args(CampaignKind)
 
     def is_of(
         self,
@@ -172,7 +175,7 @@ def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
     return slos
 
 
-def _kind(plan: Plan) -> EntryKind:
+def _kind(plan: Plan) -> CampaignKind:
     # Where figures come from is told before what was asked: who reads on must know it.
     for note in plan.notes:
         if note.kind == "rehearsal":

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from orchestrator.analysis.results import Results
 
 _DATABASES = completion.databases(*asked.DATABASES)
-_WITHOUT_RUNS = ("observation", "prediction")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
@@ -85,19 +84,17 @@ def history(
 
 
 def _entries(app: App, results: Path) -> Sequence[Entry]:
-    """Campaigns, observations and predictions, the newest first."""
-    from orchestrator.system import (
-        observation_files,
-        stored_answers,
-        stored_campaigns,
-        wrong_names,
-    )
+    """Campaigns and what extensions keep beside them, the newest first."""
+    from orchestrator.system import stored_answers, stored_campaigns, wrong_names
 
-    observed = observation_files.folders(results)
-    folders = stored_campaigns.folders(results)
-    # An observation has a time in its name too, and would pass for a broken campaign.
-    folders = tuple(folder for folder in folders if folder not in observed)
-    if not folders and not observed:
+    entries: list[Entry] = []
+    folders = list(stored_campaigns.folders(results))
+    for kept in stored_answers.beside_campaigns(results):
+        entries.append(kept.entry)
+        # An observation has a time in its name too, and would pass for a broken campaign.
+        if results / kept.entry.folder in folders:
+            folders.remove(results / kept.entry.folder)
+    if not folders and not entries:
         raise wrong_names.no_campaign_yet(results)
     try:
         saved = stored_campaigns.baselines(results)
@@ -106,10 +103,11 @@ def _entries(app: App, results: Path) -> Sequence[Entry]:
         saved = {}
         problem = f"{error.what}: {error.advice}"
         app.err.print(escape(problem))
-    entries = [stored_answers.observation(folder) for folder in observed]
     for folder in folders:
-        entry = stored_campaigns.entry(folder, saved)
-        entries += [entry, *stored_answers.prediction(folder, entry)]
+        campaign = stored_campaigns.entry(folder, saved)
+        entries.append(campaign)
+        for kept in stored_answers.in_folder(folder, campaign):
+            entries.append(kept.entry)
     return sorted(entries, key=_newest_first)
 
 
@@ -129,7 +127,7 @@ def _trend(
     campaigns = []
     for entry in entries:
         # `history` without --trend lists those that cannot be read, with why.
-        if not entry.fault and entry.kind not in _WITHOUT_RUNS:
+        if not entry.fault and entry.is_campaign:
             # Records alone: of a campaign only its mean counts, and reading tables takes long.
             campaigns.append(store.load(results / entry.folder, tables=False))
     allowed: frozenset[str] = frozenset()

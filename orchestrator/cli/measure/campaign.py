@@ -24,7 +24,7 @@ from orchestrator.errors import (
     TierbenchError,
     UnavailableError,
 )
-from orchestrator.model import Note, Plan
+from orchestrator.model import ClusterSpec, Note, Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -85,8 +85,10 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     # The user did not ask for `auto`, or it took PostgreSQL, if this note is missing.
     if not any(note.kind == "preferred database" for note in plan.notes):
         return plan
-    clusters = [profile.cluster for profile in plan.profiles]
-    preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
+    preferred: list[ClusterSpec] = []
+    for profile in plan.profiles:
+        if profile.cluster.database == PREFERRED:
+            preferred.append(profile.cluster)
     parts = app.parts(world.platform)
     try:
         checks.check(plan, parts, world)

@@ -119,9 +119,10 @@ def analyze(
             "--disk names a disk of no file", "give --disk-metrics FILE too"
         )
     if disk_metrics:
-        from orchestrator.cli.measure import disk_metrics as kept_metrics
+        from orchestrator.registry.installed import carries_out
 
-        kept_metrics.keep(folder, disk_metrics, disk or (), app.progress.warn)
+        keep = carries_out("--disk-metrics")
+        keep(folder, disk_metrics, disk or (), app.progress.warn)
     app.show(folder, slo)
 
 

@@ -304,7 +304,10 @@ def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, fl
     """The weights of workloads. UsageError for a name that is no workload of the campaign."""
     names = [load.name for load in workloads]
     weights = weights_in(request.weights)
-    unknown = [name for name in weights if name not in names]
+    unknown: list[str] = []
+    for name in weights:
+        if name not in names:
+            unknown.append(name)
     if unknown:
         raise UsageError(
             f"--weights names {listed(unknown)}, and the workloads are {listed(names)}",

@@ -5,6 +5,7 @@ from orchestrator.registry.extension import CommandEntry, Extension
 _PANEL = "Read results"
 
 EXTENSION = Extension(
+    needs=("observe",),
     commands={
         "advise": CommandEntry(
             "orchestrator.extensions.predict.commands:advise",
@@ -29,4 +30,5 @@ EXTENSION = Extension(
     },
     sections={"predicted": "orchestrator.extensions.predict.section:section"},
     pages={"predicted": "orchestrator.extensions.predict.stored:stored_page"},
+    kept={"prediction": "orchestrator.extensions.predict.listed:entries"},
 )

@@ -8,10 +8,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.observation_words import (
-    row_in_words,
-    shapes_in_words,
-)
+from orchestrator.analysis.answers.disk_words import row_in_words, shapes_in_words
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
@@ -19,6 +18,9 @@ from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe import observation_results
+from orchestrator.extensions.observe.histories import files as histories
+from orchestrator.extensions.observe.judging.disk_demands import demands
 from orchestrator.extensions.predict import class_volumes
 from orchestrator.extensions.predict.answer import (
     by_price,
@@ -36,9 +38,7 @@ from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.page import Predicted, document
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.stored import as_json, without_slo
-from orchestrator.histories import files as histories
 from orchestrator.registry.installed import origin_of
-from orchestrator.run import observation_results
 from orchestrator.system import campaign_writing, files, store
 from orchestrator.texts.prose import listed
 from orchestrator.units import parse_size

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator import units
-from orchestrator.analysis.answers.observation_words import (
-    shapes_in_words,
-    specified,
-)
+from orchestrator.analysis.answers.disk_words import shapes_in_words, specified
 from orchestrator.analysis.answers.record import Answer, Brief
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.extensions.predict import answer

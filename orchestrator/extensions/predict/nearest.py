@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.disk_words import specified
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.disk_words import specified
 from orchestrator.analysis.answers.named_disks import named_disks
-from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words

@@ -4,7 +4,7 @@ what is enough: what the SLO asks for, or the margin of the fastest."""
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.answers.observation_words import row_in_words
+from orchestrator.analysis.answers.disk_words import row_in_words
 from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.design.slo import format_objective
 from orchestrator.extensions.predict.measured_cell import (

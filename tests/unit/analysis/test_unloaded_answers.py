@@ -9,31 +9,32 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.candidate_words import candidate_in_words
-from orchestrator.analysis.answers.observation import observation_answer
-from orchestrator.analysis.answers.observation_words import (
-    band_in_words,
-    percent_in_words,
-    specified,
-)
+from orchestrator.analysis.answers.disk_words import specified
 from orchestrator.analysis.answers.record import (
     DiskOutlook,
     MonthlyPrice,
     NextStep,
     SloClause,
 )
-from orchestrator.analysis.observed import managed_servers
-from orchestrator.analysis.observed.answered_observation import (
+from orchestrator.analysis.predictions import Estimate, Prediction
+from orchestrator.extensions.observe.judging import managed_servers
+from orchestrator.extensions.observe.judging.answered_observation import (
     AnsweredObservation,
     CandidateAnswer,
     Word,
 )
-from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.drawn_seconds import Band
-from orchestrator.analysis.observed.rate_caps import RateCap
-from orchestrator.analysis.observed.share_bounds import Hours, OnDisk
-from orchestrator.analysis.predictions import Estimate, Prediction
+from orchestrator.extensions.observe.judging.candidate_answers import Observed
+from orchestrator.extensions.observe.judging.demand import Demand
+from orchestrator.extensions.observe.judging.drawn_seconds import Band
+from orchestrator.extensions.observe.judging.rate_caps import RateCap
+from orchestrator.extensions.observe.judging.share_bounds import Hours, OnDisk
+from orchestrator.extensions.observe.page.candidate_words import candidate_in_words
+from orchestrator.extensions.observe.page.observation import observation_answer
+from orchestrator.extensions.observe.page.observation_words import (
+    band_in_words,
+    percent_in_words,
+)
+from orchestrator.extensions.observe.page.observed import document
 from orchestrator.extensions.predict.answer import (
     cheapest,
     possible_tiers,
@@ -41,7 +42,6 @@ from orchestrator.extensions.predict.answer import (
     worth_measuring,
 )
 from orchestrator.extensions.predict.nearest import nearest
-from orchestrator.report.sections.observed import document
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG

@@ -75,6 +75,25 @@ def test_one_that_cannot_be_read_is_refused_with_what_to_do(
     assert "pip" in refused.value.advice
 
 
+NEEDS_ANOTHER = Extension(needs=("galera",))
+
+
+def test_one_that_needs_another_is_refused_without_it() -> None:
+    with pytest.raises(UnavailableError, match="needs the extension galera") as refused:
+        read([point("mariadb", f"{__name__}:NEEDS_ANOTHER")])
+    assert refused.value.advice.startswith("install galera")
+
+
+def test_one_that_needs_another_is_read_beside_it() -> None:
+    both = read([point("mariadb", f"{__name__}:NEEDS_ANOTHER"), point("galera")])
+    assert [extension.name for extension in both] == ["galera", "mariadb"]
+
+
+def test_an_option_that_nobody_carries_out_is_named() -> None:
+    with pytest.raises(NotInstalledError, match="the option '--nothing'"):
+        installed.carries_out("--nothing")
+
+
 def test_two_of_one_name_are_refused() -> None:
     with pytest.raises(UnavailableError, match="both bring the extension 'mariadb'"):
         read([point("mariadb"), point("mariadb")])

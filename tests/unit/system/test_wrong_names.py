@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -56,6 +57,15 @@ def test_what_lies_there_is_told(
     refusal = refused(results, name.format(results))
     assert what in refusal.what
     assert advice.format(results) in refusal.advice
+
+
+def test_what_an_extension_keeps_that_is_not_installed_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / OBSERVED
+    folder.mkdir()
+    made_by = {"extension": "gone", "distribution": "tierbench-gone", "version": "1.0"}
+    (folder / "gone.json").write_text(json.dumps({"made_by": made_by}))
+    assert "belongs to the extension gone" in refused(tmp_path, OBSERVED).what
+    assert "tierbench-gone==1.0" in stored_campaigns.entry(folder, {}).fault
 
 
 def test_of_observations_alone_the_last_one_s_page_is_named(tmp_path: Path) -> None:

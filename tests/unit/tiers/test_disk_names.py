@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.disk_words import specified
 from orchestrator.tier import disk_names
 from orchestrator.tier.disk_names import DiskName
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.disk_words import specified
 from orchestrator.analysis.metric_values import whole
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import finished

@@ -1,1 +1,0 @@
-"""The command that reads a running cluster, and loads nothing."""

@@ -1,0 +1,1 @@
+"""`tierbench observe`, which reads a running cluster, and loads nothing."""

@@ -1,0 +1,1 @@
+"""Counters of disks, read now: at exporters, or by an agent on each machine."""

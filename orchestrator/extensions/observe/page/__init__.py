@@ -1,0 +1,1 @@
+"""What an observation answers, in words and as a page."""
