@@ -209,6 +209,11 @@ def _complain_of_words(error: Exception, app: App) -> None:
     if show is not None:
         show()
     _print_defaults(defaults.given(getattr(error, "ctx", None)), app)
+    # The nearest name, which typer asks about, may be another command than what is missing.
+    if text.startswith("No such command"):
+        app.err.print(
+            "  → an extension that is not installed may bring it: `tierbench list`"
+        )
     if "unexpected extra argument" in str(error):
         app.err.print(
             '  → put several names in quotation marks, as "premium ultra". Put '

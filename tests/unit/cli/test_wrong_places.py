@@ -1,4 +1,4 @@
-"""What is no campaign, file or folder that a command takes: the exit code, and what to do next."""
+"""What is no campaign, file, folder, command or platform: the exit code, and what to do next."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def wide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what", "advice"),
     [
+        (("drain",), "No such command 'drain'", "an extension that is not installed"),
+        (("admin", "charts"), "No such command 'charts'", "an extension that is"),
+        (
+            ("run", "ultra", "insert", "--platform", "nomad"),
+            "no platform 'nomad'",
+            "give docker or",
+        ),
         (("report", f"{PUBLISHED}/report.html"), "has no run report.html", "shows the"),
         (("report", f"{PUBLISHED}/01-none"), "has no run 01-none", "its runs are 01-"),
         (("report", "baseline:before"), "is no baseline 'before'", "baseline list"),
