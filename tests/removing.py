@@ -34,7 +34,9 @@ def main(*places: str) -> None:
                 said += map(
                     str,
                     datasets.forget(
-                        tier_mechanisms(), unmounted(fake_world(cache=Path(folder)))
+                        tier_mechanisms(),
+                        unmounted(fake_world(cache=Path(folder))),
+                        only_list=False,
                     ),
                 )
         except Exception as error:

@@ -49,11 +49,11 @@ class Pair:
     right: tuple[float, ...]
     ratio: stats.Ratio
     obstacle: str  # why it must not be drawn, or empty
+    # Whether the i-th values of both sides are of one repetition.
+    in_blocks: bool
     share: float = 1.0  # share of the usual levels that its look has
     # Overload of a side, which decides instead of the figures.
     overload: LatencyOutcome | None = None
-    # Whether the i-th values of both sides are of one repetition.
-    in_blocks: bool = True
     # What is asked of all contenders beside one baseline, such as the workload's name. Empty where
     # it is asked of this one alone.
     question: str = ""
@@ -115,6 +115,7 @@ def pairs(
             right=right,
             ratio=stats.ratio_of_all(left, right),
             obstacle=reason or _obstacle(key, (left, right), runs),
+            in_blocks=True,
         )
 
 

@@ -116,10 +116,10 @@ class Overload:
     limit. `slow_disk`: those that are overloaded served the rate before a disk was slow.
     """
 
-    asked: bool = False
+    asked: bool
+    slow_disk: bool
     always: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
-    slow_disk: bool = False
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class Overload:
         return "Ask for a lower rate"
 
 
-NO_RATE = Overload()
+NO_RATE = Overload(asked=False, slow_disk=False)
 
 
 def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:

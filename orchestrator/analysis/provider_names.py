@@ -35,7 +35,7 @@ def cloud(record: Record) -> Cloud | None:
         if row.startswith(f"{name}/") or driver.endswith(_DRIVERS[name]):
             return name
     for node in record.nodes:
-        for disk in of_disks(record, node.name):
+        for disk in of_disks(record, node.name, of_log=False):
             if disk.startswith(_NUMBER):
                 return "azure"
             if disk.startswith(_VOLUME):
@@ -43,7 +43,7 @@ def cloud(record: Record) -> Cloud | None:
     return None
 
 
-def of_disks(record: Record, node: str, *, of_log: bool = False) -> frozenset[str]:
+def of_disks(record: Record, node: str, *, of_log: bool) -> frozenset[str]:
     """Names of the disks of a node's data, or of those of its log alone: `lun0`,
     `vol-0123456789abcdef0`, or that of a disk resource. Several are striped to one. Empty if the
     facts name none."""

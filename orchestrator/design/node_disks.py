@@ -23,7 +23,7 @@ def of_data_or_logs(files: Iterable[Path], *, of_logs: bool) -> list[Path]:
     return chosen
 
 
-def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:
+def mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
     """Key of the tier → what is wrong with it in a cluster of `nodes`.
 
     `shared`: all are on one machine, and so a path is the same disk to each of them.

@@ -73,9 +73,7 @@ def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
     return ""
 
 
-def misfit(
-    profile: Profile, values: Sequence[Varied], is_one_engine: bool = True
-) -> str:
+def misfit(profile: Profile, values: Sequence[Varied], is_one_engine: bool) -> str:
     """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
 
     `is_one_engine`: whether all containers run on one engine for containers.

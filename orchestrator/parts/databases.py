@@ -29,9 +29,9 @@ class SessionLimit:
     setting: str
     advice: str
     # Whether no pooler or balancer may change that.
-    is_certain: bool = True
+    is_certain: bool
     # Sessions that this program has open on a host while the load runs.
-    sampling: int = 0
+    sampling: int
 
 
 class RebuiltNodes(Protocol):

@@ -29,7 +29,7 @@ class MarkedFolder:
     """A folder that carries, or might carry, our mark."""
 
     place: str
-    size_bytes: int = 0
+    size_bytes: int
     # Why it is not touched.
     foreign: str = ""
     # The parts of it that cannot be removed.

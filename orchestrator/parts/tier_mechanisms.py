@@ -140,6 +140,6 @@ class TierMechanism(Protocol):
         """One volume per node, empty or restored from snapshots, which are given only to one that
         has `kept_data`; limits applied and read back."""
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
         return Gate(tier.name, world.clock.now(), checks=())

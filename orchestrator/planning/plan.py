@@ -94,9 +94,9 @@ class RunMatrix:
     profiles: Sequence[Profile]
     workloads: Sequence[Workload]
     scale: str
+    aa: bool
     probes: Sequence[Workload] = ()
     baseline: str | None = None
-    aa: bool = False
     overrides: Sequence[str] = ()
     latency_at_pct: float | None = None
 

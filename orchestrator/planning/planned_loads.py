@@ -86,8 +86,8 @@ class _Start:
     """What the runs of a cell start from: `data`, if the name of the kept data set is known."""
 
     data: str | None
-    is_loaded: bool = False
-    each_run_loads: bool = False
+    is_loaded: bool
+    each_run_loads: bool
 
 
 def _start_of(cell: PlannedCell, find: Find) -> _Start:
@@ -96,11 +96,15 @@ def _start_of(cell: PlannedCell, find: Find) -> _Start:
         data, is_loaded = kept
         return _Start(data, is_loaded, each_run_loads=data is None)
     if not cell.profile.tier.disk.holds_limits:
-        return _Start(None)
+        return _Start(None, is_loaded=False, each_run_loads=False)
     # Copies on files of ours have no limits: all tiers start from the same one.
     cluster = cell.profile.cluster
     copies = f"{cluster.nodes} {cluster.replication_factor}"
-    return _Start(f"shared {cell.workload.dataset} {copies}")
+    return _Start(
+        f"shared {cell.workload.dataset} {copies}",
+        is_loaded=False,
+        each_run_loads=False,
+    )
 
 
 def loads(plan: Plan, find: Find = _untold) -> tuple[Load, ...]:

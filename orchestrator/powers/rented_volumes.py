@@ -56,10 +56,10 @@ class StorageClass:
     parameters: Mapping[str, str]
     # A claim gets its volume only when a container uses it.
     waits: bool
-    is_default: bool = False
-    mount_options: tuple[str, ...] = ()
+    is_default: bool
     # The volumes of the class stay, and cost money, when their claims are gone.
-    retains: bool = False
+    retains: bool
+    mount_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Claims(Protocol):
         """Returns what this campaign rented and outlives it, because its class keeps it."""
 
     def snapshot(
-        self, name: str, claim: str, timeout_s: float, stays: bool = False
+        self, name: str, claim: str, timeout_s: float, stays: bool
     ) -> AbstractContextManager[str]:
         """Keeps the content of a claim that nothing writes to; yields when it may be a
         `VolumeSource`. RunError, with the driver's words, if that is not in time. `stays`: as of a

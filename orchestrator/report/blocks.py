@@ -259,13 +259,13 @@ class Document:
     answers: tuple[ShownAnswer, ...]
     verdicts: Table
     sections: tuple[Section, ...]
+    is_example: bool
     changes: tuple[Charts, ...] = ()  # the table as a picture beside it
     footnotes: tuple[Footnote, ...] = ()
     tiers: tuple[str, ...] = ()
     notice: str = ""  # said before all else
     brief: Brief = NO_BRIEF
     named_disks: tuple[str, ...] = ()
-    is_example: bool = False
 
     @property
     def labelled(self) -> tuple[Stamp, ...]:

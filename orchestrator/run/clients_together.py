@@ -28,7 +28,7 @@ Notes = dict[str, float]
 def by_its_clock(
     run: Callable[[ClientLoad, float], tuple[Phase, Phase]],
     load: ClientLoad,
-    shifts: bool = True,
+    shifts: bool,
 ) -> Notes:
     """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later.
     Returns what is noted of it."""
@@ -143,7 +143,7 @@ class Together:
             )
             return self._generator.run(replace(shifted, share=share))
 
-        return by_its_clock(run_share, replace(load, world=world))
+        return by_its_clock(run_share, replace(load, world=world), shifts=True)
 
     def _agree(self) -> None:
         """Once, when all clients are ready."""

@@ -38,7 +38,7 @@ class Bucket:
     least: float
     most: float
     # The disk was seen to burst, and cannot have used up its credit since.
-    bursting: bool = False
+    bursting: bool
 
     @property
     def least_pct(self) -> float:
@@ -95,7 +95,7 @@ def _full_or_empty(
         return None
     # Full, it lasts for that long at the peak rate, while it refills at the base rate.
     size = (peak - base) * duration_s
-    return Bucket(base, peak, size, least=0.0, most=size)
+    return Bucket(base, peak, size, least=0.0, most=size, bursting=False)
 
 
 def by_gate(

@@ -77,7 +77,7 @@ def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, .
 
 
 def forget(
-    tiers: Mapping[str, TierMechanism], world: World, only_list: bool = False
+    tiers: Mapping[str, TierMechanism], world: World, only_list: bool
 ) -> Iterator[MarkedFolder]:
     """Removes all kept data sets, and what a killed run left of its disks, of all `tiers`.
 
@@ -167,7 +167,7 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
         # The longest unused go first; what this plan needs would be loaded again.
         if sum(sizes.values()) <= most_bytes or file.parent.name in used:
             continue
-        for gone in marked_folders.remove_ours([file.parent], world):
+        for gone in marked_folders.remove_ours([file.parent], world, only_list=False):
             world.progress.note(f"removed because of --cache-max: {gone}")
         # A folder without our mark stays, and so does the space that it takes.
         if not file.exists():

@@ -35,9 +35,9 @@ class GateTaker:
         tier: Tier,
         nodes: int,
         *,
-        thorough: bool = False,
-        drain: bool = False,
-        may_be_kept: bool = False,
+        thorough: bool,
+        drain: bool,
+        may_be_kept: bool,
     ) -> Gate:
         """Takes the gate of a tier that so many nodes have; keeps it if it passed.
 

@@ -47,7 +47,7 @@ class Gates:
                 return gate
         drain = self._schedule.plan.drain
         gate = self._taker.take(
-            tier, self._most_nodes(tier), drain=drain, may_be_kept=True
+            tier, self._most_nodes(tier), drain=drain, may_be_kept=True, thorough=False
         )
         return self._add(tier, gate)
 
@@ -98,7 +98,13 @@ class Gates:
             return
         warn = self._world.progress.warn
         try:
-            gate = self._taker.take(tier, self._most_nodes(tier), drain=drain)
+            gate = self._taker.take(
+                tier,
+                self._most_nodes(tier),
+                drain=drain,
+                thorough=False,
+                may_be_kept=False,
+            )
             self._add(tier, gate)
         except Exception as error:
             # The next run of this tier takes a gate if none is in force.

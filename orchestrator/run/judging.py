@@ -60,7 +60,9 @@ def _note(
     runs = len(campaign.plan.runs)
     world.progress.note(status_lines.line_of_run(judged, runs))
     outline = outlines.of_campaign(campaign)
-    time_and_cost = status_lines.time_and_cost(outline, world.clock.now())
+    time_and_cost = status_lines.time_and_cost(
+        outline, world.clock.now(), is_going=True
+    )
     for line in (time_and_cost, *decided):
         world.progress.note(f"  {line}")
 

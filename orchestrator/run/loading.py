@@ -63,7 +63,7 @@ class _Before:
                 f"an earlier load is continued; it had failed: {left['failure']}"
             )
             return cls(folder, tuple(left["addresses"]), left["failure"])
-        list(marked_folders.remove_ours([folder], world))
+        list(marked_folders.remove_ours([folder], world, only_list=False))
         marked_folders.make(folder, world)
         return cls(folder)
 
@@ -124,7 +124,7 @@ class _Before:
         """Removes what no later load can go on from."""
         if (self.folder / LOADING).is_file():
             return
-        list(marked_folders.remove_ours([self.folder], world))
+        list(marked_folders.remove_ours([self.folder], world, only_list=False))
         data.kept.discard(data.snapshots, world)
 
 

@@ -77,7 +77,7 @@ def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
     return OtherCache(folder, owner, size_bytes, max(changes_s))
 
 
-def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedFolder]:
+def forget(cache: Path, owner: str, only_list: bool) -> Iterator[MarkedFolder]:
     """Removes what the machine of that name has in the cache folder, or only lists it. UsageError
     if it has nothing, RunError if something cannot be removed."""
     others = list(found(cache))

@@ -38,7 +38,7 @@ def differences(
         yield "image", ", ".join(unlike)
     machines = list(_without_fingerprint(before, folder))
     kernels: list[str] = []
-    for difference in machine_differences.unlike_machines(first, now):
+    for difference in machine_differences.unlike_machines(first, now, across=False):
         # A kernel is updated on the same machine, so it is an aspect of its own.
         if difference.is_of_kernel:
             kernels.append(str(difference))

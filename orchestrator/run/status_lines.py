@@ -51,9 +51,7 @@ def not_judged(unjudged: int, finished: int, folder: Path) -> str:
     )
 
 
-def time_and_cost(
-    campaign: CampaignOutline, now_s: float, is_going: bool = True
-) -> str:
+def time_and_cost(campaign: CampaignOutline, now_s: float, is_going: bool) -> str:
     """How long it has taken and will take, and what it has cost so far. `now_s`: until when its
     last part has taken, which is said to go on."""
     plan = campaign.plan

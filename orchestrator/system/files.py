@@ -237,7 +237,7 @@ def require_absent(file: Path) -> None:
         )
 
 
-def write_new(file: Path, text: str, private: bool = True) -> None:
+def write_new(file: Path, text: str, private: bool) -> None:
     """Writes a file that was not there; `private`: which only its user may read. UsageError if
     something has its name by now, a link among others: nothing is written through it."""
     mode = _EVERYBODY

@@ -48,7 +48,7 @@ def make(folder: Path, world: World) -> None:
         foreign = marked.make(str(folder), owner(world))
     if foreign:
         unmarked = foreign == marked.UNMARKED
-        refused = MarkedFolder(str(folder), foreign=foreign, unmarked=unmarked)
+        refused = MarkedFolder(str(folder), 0, foreign, unmarked=unmarked)
         raise UsageError(
             str(refused),
             advice="let TIERBENCH_CACHE name another folder, or remove this if nobody "
@@ -61,7 +61,7 @@ def _set_aside(folder: Path, world: World) -> None:
     aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
     with suppress(OSError):
         folder.rename(aside)
-        left = MarkedFolder(str(aside), foreign=marked.UNSAID, unmarked=True)
+        left = MarkedFolder(str(aside), 0, marked.UNSAID, unmarked=True)
         world.progress.warn(
             f"{folder} was renamed, and its data are made again: {left}"
         )
@@ -82,7 +82,7 @@ def is_ours(folder: Path, world: World) -> bool:
 
 
 def remove_ours(
-    folders: Iterable[Path], world: World, only_list: bool = False
+    folders: Iterable[Path], world: World, only_list: bool
 ) -> Iterator[MarkedFolder]:
     """Removes folders with our mark; `only_list`: only yields what would go."""
     for folder in folders:

@@ -102,7 +102,7 @@ class EmulatedTier:
     ) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
         # No limits hold: nothing is measured, and loading at a tier's speed would take hours.
-        files = disk_files.of_load(data)
+        files = disk_files.of_load(data, logs=False)
         log_files = disk_files.of_load(data, logs=True)
         with disk_server.devices("raw", files, {}, world) as disks:
             if not log_files:
@@ -113,7 +113,9 @@ class EmulatedTier:
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        with _on_files(tier, disk_files.of_run(data, world), world) as disks:
+        with _on_files(
+            tier, disk_files.of_run(data, world, logs=False), world
+        ) as disks:
             if tier.wal is None:
                 yield disks
                 return
@@ -183,13 +185,11 @@ class EmulatedTier:
                 settings[name] = limits[name]
         return limit_changes.change(_server_of(slow, disks), settings, world)
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool) -> Gate:
         # Disks that are made on one machine are alike, so the first node's stands for all.
         return self.gate_on("node-1", tier, world, thorough)
 
-    def gate_on(
-        self, placement: str, tier: Tier, world: World, thorough: bool = False
-    ) -> Gate:
+    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool) -> Gate:
         """Checks a disk of the data, then one of the WAL if the tier has some, then both at once if
         their machine lets less through."""
         gate = self._gate_of_one(placement, tier, world, thorough)
@@ -230,7 +230,7 @@ class EmulatedTier:
         (file,) = disk_files.of_gate(placement, world)
         alone = replace(calm, shared=None, machine=None)
         with _on_files(alone, [file], world) as disks:
-            gate = truth_gate.take(tier, disks, world, thorough=thorough)
+            gate = truth_gate.take(tier, disks, world, thorough=thorough, drained=False)
         if tier.shared is None:
             return gate
         pair: list[disk_files.DiskFile] = []

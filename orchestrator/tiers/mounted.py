@@ -105,13 +105,14 @@ class MountedTier:
             cloud = cloud_metadata.recorded(answers)
             yield parts.Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
-    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def drained_gate(self, tier: Tier, world: World, thorough: bool) -> Gate:
         world.progress.note(drain.announcement(tier))
-        return self.gate(tier, world, thorough, drained=True)
+        return self._checked(tier, world, thorough, drained=True)
 
-    def gate(
-        self, tier: Tier, world: World, thorough: bool = False, drained: bool = False
-    ) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool) -> Gate:
+        return self._checked(tier, world, thorough, drained=False)
+
+    def _checked(self, tier: Tier, world: World, thorough: bool, drained: bool) -> Gate:
         """Checks every disk that a tier names, once each and one after another, under its name."""
         needed_bytes = QUICK_GATE_BYTES
         if thorough:

@@ -223,7 +223,16 @@ def by_the_package(rates: Array, tails: Array, campaign: int) -> list[str]:
             name = str(contender)
             metric = METRICS[figure]
             pair = figure_pairs.Pair(
-                name, "w", metric, "all", left, right, ratio, "", question="w"
+                name,
+                "w",
+                metric,
+                "all",
+                left,
+                right,
+                ratio,
+                "",
+                question="w",
+                in_blocks=True,
             )
             pairs.append(pair)
     made = comparisons.deltas("baseline", pairs, MARGIN_PCT, P99_MARGIN_PCT)

@@ -69,7 +69,7 @@ def below(world: World) -> Iterator[Path]:
 @contextmanager
 def served_over(below: Path, world: World) -> Iterator[Device]:
     path = world.cache / "disks" / "over.img"
-    file = DiskFile(path, "node-1", copy_of=below, temporary=True)
+    file = DiskFile(path, "node-1", copy_of=below, temporary=True, in_memory=False)
     with devices("serve", (file,), {}, world) as disks:
         device = Device(disks.volumes[0].device)
         try:

@@ -104,7 +104,7 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         assert first["unchanged_files"] == 0 < second["unchanged_files"]
         assert second["written_bytes"] < first["written_bytes"] / 2
         folders = [node_places.FOLDER, snapshots.FOLDER]
-        removed = removal.forget((), world)
+        removed = removal.forget((), world, only_list=False)
         assert {Path(one.place).relative_to(place).parts[0] for one in removed} == set(
             folders
         )

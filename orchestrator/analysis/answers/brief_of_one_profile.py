@@ -89,7 +89,7 @@ def _price_in_words(asked: Asked) -> str:
     if amount is None or listed is None:
         return ""
     price = stated_price(profile, round(amount, 2), listed.currency, "disks")
-    disk = disk_in_words(disks_of_profile(profile, price))
+    disk = disk_in_words(disks_of_profile(profile, price, machines_in_price=False))
     # Not every profile says which product it is.
     if not disk:
         return price_in_words(price)

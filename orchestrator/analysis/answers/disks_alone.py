@@ -67,7 +67,9 @@ class _MeasuredDisk:
         if self.profile.tier.count > 1:
             disks = f"for its {self.profile.tier.count} striped disks"
         amount = phrases.money(price.monthly, price.currency)
-        tier = phrases.tier_in_words(disks_of_profile(self.profile, None))
+        tier = phrases.tier_in_words(
+            disks_of_profile(self.profile, None, machines_in_price=False)
+        )
         words = f"{tier} costs {amount} a month {disks}"
         if price.verified is False:
             words = f"{words} (list price, {phrases.NOT_VERIFIED})"

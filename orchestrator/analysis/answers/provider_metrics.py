@@ -155,7 +155,9 @@ def _disks_to_name(asked: Asked, record: Record) -> Iterator[str]:
     has_logs = node_disks.has_logs(tier)
     is_alone = len(asked.campaign.plan.profiles) == 1 and not has_logs
     for node in nodes_of_role(record.nodes, "database"):
-        if not is_alone and not provider_names.of_disks(record, node.name):
+        if not is_alone and not provider_names.of_disks(
+            record, node.name, of_log=False
+        ):
             yield from [f"{profile}/{node.name}=DISK"] * tier.count
         if has_logs and not provider_names.of_disks(record, node.name, of_log=True):
             log = disk_of_node(node.name, of_log=True)

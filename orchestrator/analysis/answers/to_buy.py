@@ -24,7 +24,7 @@ def disks_to_buy(
 
 
 def disks_of_profile(
-    profile: Profile, price: MonthlyPrice | None, *, machines_in_price: bool = False
+    profile: Profile, price: MonthlyPrice | None, *, machines_in_price: bool
 ) -> DisksToBuy:
     """What a profile has, as a purchase for all of its nodes."""
     disk = profile.tier

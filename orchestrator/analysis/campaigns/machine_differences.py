@@ -49,7 +49,7 @@ class MachineDifference:
 
 
 def unlike_machines(
-    before: Results, after: Results, across: bool = False
+    before: Results, after: Results, across: bool
 ) -> Iterator[MachineDifference]:
     """What machines differ in: of all machines if both recorded them, and of all parts of a
     campaign that was gone on with; `across`: of any name."""

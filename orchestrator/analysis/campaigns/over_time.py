@@ -33,7 +33,7 @@ class ProfileDelta:
     history: int  # how many other campaigns say what differs between days
     # The runs differ by more than chance, but too few campaigns say whether days differ as much;
     # `delta` is inconclusive then.
-    changed_since: bool = False
+    changed_since: bool
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:
     do."""
     is_judged = not figure.pair.obstacle and delta.ci_low_pct is not None
     if figure.has_history or not is_judged:
-        return ProfileDelta(figure.profile, delta, figure.history)
+        return ProfileDelta(figure.profile, delta, figure.history, changed_since=False)
     # Told all the same: runs differ by more than chance, whatever days do.
     reason = _too_little_history(figure.history)
     changed = delta.verdict in ("better", "worse")

@@ -41,7 +41,7 @@ def of_tier(values: Values, tier: str) -> Iterator[Law]:
         # One repetition has no spread against which a line could be held.
         if len(rows) < 2:
             continue
-        yield law(key, numbers, rows, margin_pct)
+        yield law(key, numbers, rows, margin_pct, per_node=False)
         is_rate = metrics.METRICS[key[0]].direction == "higher"
         if is_rate and len(set(nodes)) > 1:
             per_node = rows / np.array(nodes)
@@ -120,7 +120,7 @@ def law(
     numbers: Sequence[float],
     rows: np.ndarray,
     margin_pct: float,
-    per_node: bool = False,
+    per_node: bool,
 ) -> Law:
     """How figures follow the numbers; `rows`: a repetition each, in the order of the numbers."""
     fit = _fit(numbers, rows)

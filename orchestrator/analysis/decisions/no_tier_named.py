@@ -98,9 +98,10 @@ def _in_doubt(comparison: Comparison) -> str:
 
 
 _HELD_BACK = WhatItTakes(
-    "this machine was the limit, so what the disk could do was not measured"
+    "this machine was the limit, so what the disk could do was not measured",
+    by_repetitions=False,
 )
-NOTHING = WhatItTakes("")
+NOTHING = WhatItTakes("", by_repetitions=False)
 
 
 def settled_by(candidate: Candidate, contest: Contest) -> WhatItTakes:
@@ -127,7 +128,7 @@ def _furthest_clause(candidate: Candidate, contest: Contest) -> WhatItTakes:
     tests = contest.proof.objectives[candidate.name]
     if any(test.is_lacking for test in tests):
         longer = "measure for longer, so that every run has the figure"
-        return WhatItTakes(longer)
+        return WhatItTakes(longer, by_repetitions=False)
     # All clauses must hold, so the furthest from a proof tells what it takes.
     worst = max(tests, key=attrgetter("p_value"))
     return what_it_takes.of_objective(worst, candidate, contest)

@@ -23,7 +23,7 @@ class WhatItTakes:
     """
 
     text: str
-    by_repetitions: bool = False
+    by_repetitions: bool
 
     def __str__(self) -> str:
         return self.text
@@ -93,7 +93,8 @@ def _repetitions(
         return _MORE
     # The spread of two values tells next to nothing of the noise.
     if done < repetitions_needed.LEAST_FOR_A_RANGE:
-        return WhatItTakes("a third repetition tells how many more it takes")
+        third = "a third repetition tells how many more it takes"
+        return WhatItTakes(third, by_repetitions=False)
     confidence_of = partial(_confidence, contest)
     needed = repetitions_needed.repetitions_range(ratio, done, room, confidence_of)
     if needed.least is None:
@@ -113,7 +114,7 @@ def _repetitions(
 def _hopeless() -> WhatItTakes:
     most = repetitions_needed.MAX_REPETITIONS
     too_many = f"more than {most} repetitions would be needed at this noise"
-    return WhatItTakes(f"{too_many}; {_LESS_NOISE}")
+    return WhatItTakes(f"{too_many}; {_LESS_NOISE}", by_repetitions=False)
 
 
 def _perhaps_hopeless(least: int, contest: Contest) -> WhatItTakes:
@@ -124,7 +125,7 @@ def _perhaps_hopeless(least: int, contest: Contest) -> WhatItTakes:
     time = contest.runs.effort.in_words(least, least)
     if time:
         parts.append(f"at least {time}")
-    return WhatItTakes(f"{', '.join(parts)}; {_LESS_NOISE}")
+    return WhatItTakes(f"{', '.join(parts)}; {_LESS_NOISE}", by_repetitions=False)
 
 
 def _confidence(contest: Contest, repetitions: int) -> float:

@@ -31,7 +31,7 @@ class _Pace:
 
     thinks: bool
     served_per_s: float | None
-    slow_disk: bool = False
+    slow_disk: bool
 
     @property
     def circumstance(self) -> str:

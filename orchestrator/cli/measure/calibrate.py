@@ -60,4 +60,10 @@ def disk_check(
         # What a tier cannot have here is refused before fio's three minutes.
         mechanisms[tier.disk.enforcement].check(tier, world)
         taker = GateTaker(mechanisms, world)
-        return taker.take(tier, profile.cluster.nodes, thorough=thorough, drain=drain)
+        return taker.take(
+            tier,
+            profile.cluster.nodes,
+            thorough=thorough,
+            drain=drain,
+            may_be_kept=False,
+        )

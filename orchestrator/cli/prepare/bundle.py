@@ -126,7 +126,7 @@ def _written(
     title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
     text = support.text(entries, title)
     # The file is for its user alone (0600): it may still hold what others must not see.
-    files.write_new(file, text)
+    files.write_new(file, text, private=True)
     size_bytes = len(text.encode())
     app.progress.note(
         f"{file} is written ({size_bytes:,} bytes, mode 0600): read it through, then attach it "

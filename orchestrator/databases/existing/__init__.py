@@ -99,7 +99,9 @@ class ExistingCluster:
         for note in against_profile.notes(spec, declared, observed):
             world.progress.warn(note)
         _require_none(mistakes)
-        database = OwnDatabase(declared, self._connect, world, self._confirm)
+        database = OwnDatabase(
+            declared, self._connect, world, self._confirm, force=False
+        )
         database.require_creatable()
         # A person is asked now, because in the middle of a campaign nobody may be there.
         database.require_replaceable(may_ask=True)
@@ -166,7 +168,9 @@ class ExistingCluster:
         dropped first, because a campaign that is complete makes no database anew."""
         declared, _ = declaration.read(spec)
         with lease.Lease(declared, self._connect, world).held():
-            database = OwnDatabase(declared, self._connect, world, self._confirm)
+            database = OwnDatabase(
+                declared, self._connect, world, self._confirm, force=False
+            )
             # Databases that stay are disk space of others, and no reason to measure nothing.
             try:
                 database.drop_left_behind()

@@ -226,7 +226,9 @@ class Lease(owned_database.Place):
         if (
             self.is_empty()
         ):  # else something of somebody else's would be dropped with it
-            self.drop_if(entry.__eq__, lambda error: isinstance(error, RunError))
+            self.drop_if(
+                entry.__eq__, lambda error: isinstance(error, RunError), force=False
+            )
 
 
 def _is_ours(entry: DatabaseRow) -> bool:

@@ -40,7 +40,7 @@ def _dropped(left: remembered.Leftover, world: World, connect: Connect) -> str:
         )
     if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
-    database = OwnDatabase(left.declared, connect, world, _never)
+    database = OwnDatabase(left.declared, connect, world, _never, force=False)
     try:
         if database.drop():
             return ""

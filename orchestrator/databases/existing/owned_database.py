@@ -101,7 +101,7 @@ class Place:
         self,
         ours: Callable[[DatabaseRow], bool],
         may_pass: Callable[[Exception], bool],
-        force: bool = False,
+        force: bool,
     ) -> bool:
         """Drops it if it is `ours`, by what the server says of it in the same session; by `force`,
         ends others' sessions first. Again for IN_USE_S while somebody is connected to it, and for a
@@ -141,7 +141,7 @@ class OwnDatabase(Place):
     """Our database. `force`: a drop can end others' sessions (PostgreSQL since 13)."""
 
     confirm: Confirm
-    force: bool = False
+    force: bool
 
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not

@@ -111,6 +111,7 @@ class PostgreSQL(Database):
             setting="max_connections",
             advice="set `max_connections` among the settings of `cluster`, or give the workload "
             "fewer `threads`",
+            is_certain=True,
             sampling=1,  # the collector `sessions`
         )
 

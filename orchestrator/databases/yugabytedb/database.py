@@ -84,6 +84,7 @@ class YugabyteNodes(Database):
             "workload fewer `threads`, or take more nodes",
             # A pooler within each node may take more clients than the server has sessions.
             is_certain=not server_facts.pools_sessions(chosen.tserver_flags),
+            sampling=0,
         )
 
     @contextmanager

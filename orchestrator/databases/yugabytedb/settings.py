@@ -44,13 +44,13 @@ class Settings:
     """The settings of a profile. `wal_disk`: whether nodes have a disk for the WAL, by the tier."""
 
     version: versions.Version
+    tls: bool
+    own_wal_directory: bool
+    wal_disk: bool
+    restores: bool
     durability: Literal["default", "durable"] = "default"
-    tls: bool = False
     zones: tuple[str, ...] = ()
-    own_wal_directory: bool = False
-    wal_disk: bool = False
     image: str | None = None
-    restores: bool = True
     master_flags: Mapping[str, str] = field(default_factory=dict)
     tserver_flags: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,6 +96,7 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         restores=not loads,
         master_flags=flags["master"],
         tserver_flags=flags["tserver"],
+        wal_disk=False,
     )
     return settings, tuple(mistakes)
 

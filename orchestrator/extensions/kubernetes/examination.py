@@ -57,7 +57,7 @@ def examine(
         if not namespace:
             needed = _words("namespace") | needed
         for name, right in needed.items():
-            yield _right(api, name, right, namespace)
+            yield _right(api, name, right, namespace, ok=False)
         for name, right in _words("for_some").items():
             yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
@@ -91,7 +91,7 @@ def _right(
     resource: str,
     right: list[str],
     namespace: str,
-    ok: Literal[False] | None = False,
+    ok: Literal[False] | None,
 ) -> Finding:
     """A right in the given namespace, or in all; of a kind of which one object is used, in that
     one's. `ok`: what the finding is without it."""

@@ -200,10 +200,10 @@ def _volumes(
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
         # A container has 64 MiB of /dev/shm, and no field of a pod says more.
-        add("shared-memory", {"emptyDir": memory}, _mount("/dev/shm"))
+        add("shared-memory", {"emptyDir": memory}, _mount("/dev/shm", read_only=False))
     if spec.host_devices:
         devices = {"path": "/dev", "type": "Directory"}
-        add("devices", {"hostPath": devices}, _mount("/dev"))
+        add("devices", {"hostPath": devices}, _mount("/dev", read_only=False))
     return volumes, mounts
 
 
@@ -226,7 +226,7 @@ def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
     return {"emptyDir": {}}
 
 
-def _mount(path: str, read_only: bool = False) -> dict[str, Any]:
+def _mount(path: str, read_only: bool) -> dict[str, Any]:
     """Where something is mounted in a container."""
     if read_only:
         # Mounts below it are read-only too, where the cluster can (1.31 and newer).

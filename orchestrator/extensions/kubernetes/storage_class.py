@@ -106,14 +106,14 @@ class StorageClassTier:
         for disks in volume_claims.claimed(tier):
             claims = tuple(_claims_of_run(disks, data, world))
             asked.append(volume_claims.AskedVolumes(disks, claims))
-        with volume_claims.rented(asked, world) as rents:
+        with volume_claims.rented(asked, world, stays=False, kept=False) as rents:
             # Read back before the node starts: a wrong volume would cost a whole run.
             facts = volume_claims.facts_of_rented(rents, world)
             if data.snapshots:
                 facts["restored"] = {"way": _source(data.snapshots[0]).kind}
             yield Disks(volume_claims.volumes_of_nodes(rents), facts)
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate(self, tier: Tier, world: World, thorough: bool) -> Gate:
         """Measures one volume of each class on the machine of each node, one after the other."""
         taken: list[truth_gate.Taken] = []
         disks_of_nodes = volume_claims.claimed(tier)

@@ -45,7 +45,7 @@ class ClaimedTier:
     """The tier of the volumes that hold the nodes' data, or of those of their logs."""
 
     tier: Tier
-    of_log: bool = False
+    of_log: bool
 
     def names(self, nodes: int) -> list[str]:
         """A name for the volume of each node, which no other one of the nodes has."""
@@ -65,7 +65,7 @@ class ClaimedTier:
 
 def claimed(tier: Tier) -> tuple[ClaimedTier, ...]:
     """The volumes that each node has: of its data, and of its log if the tier has such disks."""
-    data = ClaimedTier(tier)
+    data = ClaimedTier(tier, of_log=False)
     if tier.wal is None:
         return (data,)
     return (data, ClaimedTier(tier.wal, of_log=True))
@@ -144,8 +144,8 @@ class Rented:
 def rented(
     asked: Sequence[AskedVolumes],
     world: World,
-    stays: bool = False,
-    kept: bool = False,
+    stays: bool,
+    kept: bool,
 ) -> Iterator[tuple[Rented, ...]]:
     """The volumes of the nodes' data, and those of their logs if these are asked for too."""
     rents: list[Rented] = []

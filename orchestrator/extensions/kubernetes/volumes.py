@@ -217,7 +217,7 @@ class Volumes:
 
     @contextmanager
     def snapshot(
-        self, name: str, claim: str, timeout_s: float, stays: bool = False
+        self, name: str, claim: str, timeout_s: float, stays: bool
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             snapshot_class = self._snapshot_class_of(claim)

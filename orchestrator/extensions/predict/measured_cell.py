@@ -29,7 +29,7 @@ class MeasuredCell:
     database: str
     nodes: int  # number of nodes that were measured
     # Whether a model made its figures up.
-    is_rehearsed: bool = False
+    is_rehearsed: bool
 
     @property
     def speed(self) -> FigureKey:

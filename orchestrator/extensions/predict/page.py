@@ -62,10 +62,10 @@ class Predicted:
     cell: MeasuredCell
     answer: Answer
     predictions: Sequence[Prediction]
+    is_of_named: bool
+    of_classes: bool
     clauses: Sequence[Objective] = ()
-    is_of_named: bool = False
     commands: Sequence[str] = ()
-    of_classes: bool = False
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ class System:
     client_s: float
     node_cpus: float  # cores of each node
     client_cpus: float  # cores of all load generators
+    commits: bool  # whether a transaction waits for the log
     # Rate of arrivals; None: each session begins the next transaction at once.
     rate_per_s: float | None = None
     other_s: float = 0.0  # CPU time of all else on a machine that all share
@@ -43,7 +44,6 @@ class System:
     read_ahead: float = 0.0  # I/Os behind which a read waits, beyond those simulated
     # Pages that a node's background writer takes in a round; 0: nothing is known of one.
     round_pages: float = 0.0
-    commits: bool = True  # whether a transaction waits for the log
     log_bytes: float = 0.0  # bytes that a transaction writes to the log
     sync_s: float = 0.0  # time by which a sync is longer than simulated
     delay_s: float = 0.0  # delay by all else

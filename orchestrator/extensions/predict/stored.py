@@ -29,7 +29,12 @@ def without_slo(
     )
     answer = first_answer(cell, predictions, commands)
     return Predicted(
-        cell, answer, predictions, commands=commands, of_classes=of_classes
+        cell,
+        answer,
+        predictions,
+        commands=commands,
+        of_classes=of_classes,
+        is_of_named=False,
     )
 
 

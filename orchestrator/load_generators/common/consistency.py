@@ -81,7 +81,7 @@ class ConsistencyOutcome:
         return "; ".join(texts)
 
 
-def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
+def conditions(text: str, fresh: bool) -> tuple[Condition, ...]:
     """The conditions in a consistency file: of just loaded data (`fresh`), or of data at any
     time."""
     headers = list(_HEADER.finditer(text))
@@ -139,7 +139,7 @@ def check(
     text: str,
     endpoint: model.Endpoint,
     *,
-    fresh: bool = False,
+    fresh: bool,
     seed: int = 1,
     connect: sql.Connect = sql.session,
 ) -> ConsistencyOutcome:
@@ -185,7 +185,7 @@ def verify(
     seed: int,
     world: powers.World,
     *,
-    fresh: bool = False,
+    fresh: bool,
     connect: sql.Connect = sql.session,
 ) -> dict[str, Any]:
     """Checks the data after a run, or, `fresh`, as they were loaded, and returns facts. LoadError

@@ -137,7 +137,7 @@ class Sysbench(InClient):
         conditions = _conditions(workload, world)
         if conditions:
             return consistency.verify(
-                conditions, cluster, options.seed_of(workload), world
+                conditions, cluster, options.seed_of(workload), world, fresh=False
             )
         return {}
 

@@ -112,6 +112,7 @@ class DockerContainer:
             argv,
             environment=dict(how.get("env") or {}),
             user=how.get("user", ""),
+            stdin=False,
         )
         output = Output(streams)
 
@@ -152,7 +153,7 @@ class DockerContainer:
         *,
         environment: dict[str, str] | None = None,
         user: str = "",
-        stdin: bool = False,
+        stdin: bool,
     ) -> tuple[str, DockerStreams]:
         api = self.engine.client.api
         remember_environment(environment or {})

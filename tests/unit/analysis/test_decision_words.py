@@ -52,16 +52,18 @@ def said_of(contest: Contest) -> list[str]:
             "Think time holds throughput at its ceiling on every tier: latency ranks",
         ),
         (
-            under(overload=Overload(asked=True)),
+            under(overload=Overload(asked=True, slow_disk=False)),
             "All tiers are asked for the same rate, so latency ranks",
         ),
         (
-            under(overload=Overload(always=("io2", "gp3"))),
+            under(
+                overload=Overload(always=("io2", "gp3"), asked=False, slow_disk=False)
+            ),
             "Overloaded at this rate are io2 and gp3: latency there depends on how long was "
             "measured and is not compared",
         ),
         (
-            under(overload=Overload(unproven=("io2",))),
+            under(overload=Overload(unproven=("io2",), asked=False, slow_disk=False)),
             "io2 did not serve the rate in every run, without proof: latency there depends on "
             "how long was measured and is not compared",
         ),
@@ -128,8 +130,25 @@ def test_prices_that_may_be_off_are_held_against_the_cheapest_of_the_others() ->
     ) in said_of(contest)
 
 
+def test_prices_that_may_be_off_are_held_against_nothing_where_no_other_is_enough() -> (
+    None
+):
+    contest = a_contest(unlike_prices="prices are of unlike days")
+    alone = replace(contest, candidates=contest.candidates[:1])
+    assert "prices are of unlike days" in said_of(alone)
+
+
+def test_a_tier_without_a_price_is_held_against_no_other() -> None:
+    contest = a_contest(unlike_prices="prices are of unlike days")
+    first, *others = contest.candidates
+    unpriced = replace(first.profile, tier=replace(first.profile.tier, price=None))
+    first = replace(first, profile=unpriced)
+    without = replace(contest, candidates=(first, *others))
+    assert "prices are of unlike days" in said_of(without)
+
+
 def test_at_one_rate_nothing_ranks_if_one_tier_is_left() -> None:
-    contest = under(overload=Overload(asked=True))
+    contest = under(overload=Overload(asked=True, slow_disk=False))
     alone = replace(contest, candidates=contest.candidates[:1])
     assert said_of(alone) == []
 

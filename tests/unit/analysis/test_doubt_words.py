@@ -134,10 +134,14 @@ def test_a_busy_machine_says_what_is_on_it() -> None:
 
 
 def test_overload_advises_what_is_open_to_the_load() -> None:
-    terminals = _not_begun(500.0, 1000.0, _Pace(thinks=True, served_per_s=None))
+    terminals = _not_begun(
+        500.0, 1000.0, _Pace(thinks=True, served_per_s=None, slow_disk=False)
+    )
     assert "terminals waited longer and longer for a connection" in terminals.text
     assert terminals.advice.endswith("or load fewer warehouses")
-    queue = _not_begun(500.0, 1000.0, _Pace(thinks=False, served_per_s=120.0))
+    queue = _not_begun(
+        500.0, 1000.0, _Pace(thinks=False, served_per_s=120.0, slow_disk=False)
+    )
     assert "(50.0 %)" in queue.text and "the wait in a queue that grew" in queue.text
     assert queue.advice == (
         "ask for an `arrival_rate` below the 120 transactions/s that were served, the same on "

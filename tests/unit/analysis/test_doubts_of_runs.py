@@ -28,7 +28,16 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Node, Record
-from orchestrator.tier import Burst, ClassVolumes
+from orchestrator.tier import (
+    Burst,
+    ClassVolumes,
+    Emulated,
+    NoDisk,
+    OthersDisks,
+    RealDisks,
+    Unlimited,
+)
+from orchestrator.tier.disks import AnyDisk
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import GIB, Shape, held, sampled_in
 from tests.campaigns import START_S, build_gate, build_tier
@@ -519,6 +528,30 @@ def test_a_gate_is_old_after_a_day_and_one_that_is_kept_after_a_week(
     run = replace(run, record=replace(run.record, gate=gate))
     found = [doubt.kind for doubt in gate_checks.truth_gate(run, Totals())]
     assert found == ["old truth gate"] * raised
+
+
+@pytest.mark.parametrize(
+    ("disk", "doubted"),
+    [
+        (Emulated(), True),
+        (RealDisks(path="/mnt"), True),
+        (ClassVolumes(), True),
+        (OthersDisks(), True),
+        # Of these nothing is declared that could be checked.
+        (Unlimited(), False),
+        (NoDisk(), False),
+    ],
+)
+def test_a_gate_without_checks_is_none_where_limits_are_declared(
+    disk: AnyDisk, doubted: bool
+) -> None:
+    (run, *_) = small(repetitions=1, frames=False).runs
+    tier = replace(run.record.profile.tier, disk=disk)
+    gate = replace(build_gate(tier), checks=())
+    profile = replace(run.record.profile, tier=tier)
+    run = replace(run, record=replace(run.record, gate=gate, profile=profile))
+    found = [doubt.kind for doubt in gate_checks.truth_gate(run, Totals())]
+    assert found == ["no truth gate"] * doubted
 
 
 def test_a_run_without_a_window_has_no_gate_of_long_before() -> None:

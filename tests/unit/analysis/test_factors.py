@@ -56,7 +56,7 @@ def test_a_power_is_found_within_its_interval(exponent: float, noise: float) -> 
         dice.normal(0, 0.3, (5, 1))
     )  # whole repetitions, which change no exponent
     rows = 50 * NUMBERS**exponent * slow * np.exp(dice.normal(0, noise, (5, 4)))
-    law = laws.law(KEY, list(NUMBERS), rows, 5.0)
+    law = laws.law(KEY, list(NUMBERS), rows, 5.0, per_node=False)
     assert law.low <= exponent <= law.high and law.knee is None
     assert law.high - law.low < 0.05
 
@@ -66,7 +66,7 @@ def test_the_interval_of_a_power_holds_as_often_as_it_says() -> None:
     dice, inside, knees = np.random.default_rng(1), 0, 0
     for _ in range(400):
         rows = NUMBERS**-0.5 * np.exp(dice.normal(0, 0.05, (3, 4)))
-        law = laws.law(KEY, list(NUMBERS), rows, 5.0)
+        law = laws.law(KEY, list(NUMBERS), rows, 5.0, per_node=False)
         inside += law.low <= -0.5 <= law.high
         knees += law.knee is not None
     assert 0.86 <= inside / 400 <= 0.94 and knees / 400 <= 0.06
@@ -86,7 +86,12 @@ def test_a_knee_is_between_the_two_values_where_the_line_changes(
     rates: list[float], place: int
 ) -> None:
     rows = np.array(rates) * np.array([[0.99], [1.0], [1.01]])
-    assert laws.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
+    assert (
+        laws.law(
+            KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0, per_node=False
+        ).knee
+        == place
+    )
 
 
 @pytest.mark.parametrize(("lower_pct", "place"), [(0.0, 0), (2.5, 0), (3.0, 1)])
@@ -97,7 +102,7 @@ def test_of_two_knees_that_fit_alike_the_sharper_one_is_named(
     pairs of values are always on two lines; that within 3 % is no reason to name them."""
     rates = [100.0, 25.0, 25.0 * (1 - lower_pct / 100), 25.0]
     rows = np.array(rates) * np.array([[0.999], [1.0], [1.001]])
-    assert laws.law(KEY, list(NUMBERS), rows, 5.0).knee == place
+    assert laws.law(KEY, list(NUMBERS), rows, 5.0, per_node=False).knee == place
 
 
 @pytest.mark.parametrize("half", [1.0, 2.0, 4.0, 8.0, 16.0])
@@ -108,15 +113,23 @@ def test_what_saturates_bends_and_has_no_knee(half: float, noise: float) -> None
     dice, knees, bends = np.random.default_rng(3), 0, 0
     for _ in range(50):
         rows = numbers / (numbers + half) * np.exp(dice.normal(0, noise, (3, 6)))
-        law = laws.law(KEY, list(numbers), rows, 5.0)
+        law = laws.law(KEY, list(numbers), rows, 5.0, per_node=False)
         knees += law.knee is not None
         bends += law.bends
     assert knees <= 2 and bends > 25
 
 
+def test_a_gentle_bend_is_held_against_five_values_with_one_degree_of_freedom() -> None:
+    """Four things are fitted to it. Were two left, it would explain what is a knee."""
+    rows = [[9.0, 21, 30, 48, 66], [8, 20, 35, 47, 64], [11, 22, 33, 50, 65]]
+    numbers = [1.0, 2.0, 4.0, 8.0, 16.0]
+    law = laws.law(KEY, numbers, np.array(rows), 5.0, per_node=False)
+    assert (law.bends, law.knee) == (True, 1)
+
+
 def test_a_bend_within_the_margin_is_no_knee() -> None:
     rows = np.array([[100, 104, 100, 104]] * 3)
-    assert laws.law(KEY, list(NUMBERS), rows, 5.0).knee is None
+    assert laws.law(KEY, list(NUMBERS), rows, 5.0, per_node=False).knee is None
 
 
 def test_two_values_have_a_power_and_no_knee() -> None:

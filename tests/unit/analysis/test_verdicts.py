@@ -43,7 +43,7 @@ def pair(
     ratio = stats.ratio_of_means(left, right)
     sides = tuple(left), tuple(right)
     return figure_pairs.Pair(
-        "ultra", "insert", METRICS[metric], "all", *sides, ratio, ""
+        "ultra", "insert", METRICS[metric], "all", *sides, ratio, "", in_blocks=True
     )
 
 
@@ -356,6 +356,12 @@ def test_without_a_repetition_that_both_sides_finished_there_is_no_interval() ->
     assert delta.change_pct == pytest.approx(100.0) and delta.ci_low_pct is None
     assert delta.verdict == "inconclusive"
     assert "no repetition that both sides finished" in delta.reason
+
+
+@pytest.mark.parametrize("failed", [[1, 3], [2, 4]])
+def test_where_one_side_has_no_figures_nothing_is_compared(failed: list[int]) -> None:
+    campaign = two_tiers([1500, 1510], [3000, 3030], failed=failed)
+    assert verdicts.deltas(campaign) == ()
 
 
 def with_change(campaign: Results, number: int, **changes: object) -> Results:

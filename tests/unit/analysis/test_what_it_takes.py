@@ -59,6 +59,29 @@ def test_a_cheaper_open_tier_beside_the_one_named_says_it_too() -> None:
     assert "at stake 151.32 USD a month" in text
 
 
+@pytest.mark.parametrize(
+    ("premium", "settle"),
+    [
+        (NEARLY, True),
+        # The spread of two tells next to nothing, and noise may be too much for any number.
+        (NEARLY[:2], False),
+        (WILD, False),
+    ],
+)
+def test_whether_more_repetitions_are_expected_to_settle_it(
+    premium: Sequence[float], settle: bool
+) -> None:
+    campaign = of({"premium": premium, "ultra": FAST[: len(premium)]})
+    found, *_ = decision.decide_all(campaign, ())[0]
+    assert found.is_open and found.repetitions_settle is settle
+
+
+def test_one_repetition_misses_no_clause() -> None:
+    campaign = asked_for(of({"premium": (1.0,), "ultra": (2.0,)}), "throughput > 568")
+    found, *_ = decision.decide_all(campaign, ())[0]
+    assert dict(found.missed) == {}
+
+
 def test_two_repetitions_tell_no_range() -> None:
     text = reason(of({"premium": UNSURE[:2], "ultra": FAST[:2]}))
     assert "a third repetition tells how many more it takes" in text

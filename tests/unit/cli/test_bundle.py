@@ -409,7 +409,7 @@ def test_a_name_that_is_taken_meanwhile_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "bundle.txt"
     file.symlink_to(tmp_path / "nowhere.txt")
     with pytest.raises(UsageError, match="is there already"):
-        files.write_new(file, "x")
+        files.write_new(file, "x", private=True)
     assert not (tmp_path / "nowhere.txt").exists()
 
 

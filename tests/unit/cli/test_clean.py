@@ -52,7 +52,7 @@ class Steps:
     engine: tuple[str, ...] | TierbenchError = ("volume tierbench-1-data",)
     folders: tuple[MarkedFolder, ...] = (
         MarkedFolder("/data/datasets/x", 2**20),
-        MarkedFolder("/mnt/tierbench-data", foreign="is odd"),
+        MarkedFolder("/mnt/tierbench-data", 0, foreign="is odd"),
     )
     asked: list[tuple[str, bool]] = field(default_factory=list)
     app: Any = None

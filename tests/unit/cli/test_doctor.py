@@ -350,7 +350,7 @@ class Silent:
         raise UnavailableError("not here")
 
 
-DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True)
+DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True, retains=False)
 
 
 def first_run(platform: Rents) -> None:

@@ -56,3 +56,13 @@ def test_the_checklists_default_is_the_release_that_is_started() -> None:
         if words == "doctor"
     }
     assert said_of_doctor["version"].endswith(f"the profile's, else {release}.")
+
+
+def test_a_flag_is_off_unless_it_is_given() -> None:
+    on = [
+        f"{words} {parameter.name}"
+        for words, member in (*commands(PROGRAM), ("tierbench", PROGRAM))
+        for parameter in member.params
+        if getattr(parameter, "is_flag", False) and parameter.default
+    ]
+    assert on == []

@@ -52,6 +52,14 @@ def verdict(results: Results) -> Verdict:
     return judge(results)
 
 
+def test_made_up_transactions_have_these_columns_alone(tmp_path: Path) -> None:
+    asked = replace(REQUEST, profiles=["premium"], workloads=["tpcc"], repetitions=1)
+    carried_out(tmp_path, asked)
+    files = sorted(tmp_path.rglob("made-up.csv"))
+    heads = {file.read_text().partition("\n")[0] for file in files}
+    assert heads == {"start_s,latency_s,queue_s,type,outcome,retries,sqlstate"}
+
+
 def test_every_run_is_done_with_figures_and_telemetry(
     results: Results, verdict: Verdict
 ) -> None:

@@ -452,7 +452,9 @@ def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> No
     app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
     tierbench(app, *words(app, "resume", "latest"))
     loaded = store.load(left, tables=False)
-    first = status_lines.time_and_cost(outlines.of_campaign(loaded), app.clock.now())
+    first = status_lines.time_and_cost(
+        outlines.of_campaign(loaded), app.clock.now(), is_going=True
+    )
     assert "about 0 " not in first and " left, until 20" in first
 
 

@@ -119,6 +119,26 @@ def test_control_group_version_1(tmp_path: Path) -> None:
     }
 
 
+def test_a_kernel_that_counts_no_quota_throttles_nothing(tmp_path: Path) -> None:
+    """Of version 1, whose controllers may be left out one by one."""
+    group = "sys/fs/cgroup"
+    here = tree(
+        tmp_path,
+        {
+            "proc/42/cgroup": f"5:memory:/docker/{ID}\n4:cpuacct:/docker/{ID}\n0::/\n",
+            f"{group}/cpuacct/docker/{ID}/cpuacct.usage": "2500000000\n",
+            f"{group}/memory/docker/{ID}/memory.usage_in_bytes": "4096\n",
+            f"{group}/memory/docker/{ID}/memory.stat": "cache 1\n",
+        },
+    )
+    assert values(CgroupCollector(on(here)).read([DATABASE], 1.0)) == {
+        "cpu_seconds_total": 2.5,
+        "cpu_throttled_seconds_total": 0.0,
+        "memory_used_bytes": 4096,
+        "memory_cache_bytes": 0,
+    }
+
+
 @pytest.mark.parametrize(
     "path",
     [

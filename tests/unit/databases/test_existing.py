@@ -359,12 +359,16 @@ def test_a_database_that_others_use_stays_and_says_whom_to_look_for() -> None:
     server = Server()
     with pytest.raises(RunError, match="wird von anderen Benutzern") as raised:
         owned = owned_database.OwnDatabase(
-            declaration.read(spec())[0], server.connect, existing_world(), Terminal()
+            declaration.read(spec())[0],
+            server.connect,
+            existing_world(),
+            Terminal(),
+            force=False,
         )
         server.databases["tierbench"] = set()
         server.comments["tierbench"] = ""
         server.busy = 10**6
-        owned.drop_if(lambda _found: True, lambda _error: False)
+        owned.drop_if(lambda _found: True, lambda _error: False, force=False)
     assert "pg_stat_activity" in raised.value.advice
     assert "allowed to create" not in raised.value.advice
 

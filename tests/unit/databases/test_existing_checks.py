@@ -307,6 +307,20 @@ def test_the_host_that_gives_least_decides(hosts: tuple[probe.Host, ...]) -> Non
     assert "assumed to be on the machines' root" in notes
 
 
+@pytest.mark.parametrize(
+    ("io", "wal_io", "counted"),
+    [("on", "on", True), ("on", "off", False), ("off", "on", False)],
+)
+def test_waits_are_counted_where_both_settings_are_on(
+    io: str, wal_io: str, counted: bool
+) -> None:
+    timed = {"track_io_timing": io, "track_wal_io_timing": wal_io}
+    server = Server(banner=POSTGRESQL, settings=timed)
+    declared, _ = declaration.read(spec(nodes=1, copies=1, hosts="10.0.0.11"))
+    (host,) = probe.look(declared, server.connect).hosts
+    assert host.waits_counted is counted
+
+
 @pytest.mark.parametrize("hosts", ["bench:secret@10.0.0.11", "", "10.0.0.11:port"])
 def test_a_declaration_with_mistakes_asks_nobody(hosts: str) -> None:
     server = Server()

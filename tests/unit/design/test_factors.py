@@ -134,7 +134,9 @@ def test_memory_is_that_of_each_node_alone() -> None:
     cluster = replace(profile.cluster, node=node)
     assert used[0] == replace(profile, cluster=cluster)
     theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
-    why = varied_profiles.misfit(theirs, factors.parse("memory=2GiB,4GiB"))
+    why = varied_profiles.misfit(
+        theirs, factors.parse("memory=2GiB,4GiB"), is_one_engine=True
+    )
     assert "others run" in why
 
 
@@ -192,20 +194,24 @@ def test_data_are_loaded_for_each_value_that_needs_others() -> None:
 def test_what_cannot_be_varied_says_what_to_do() -> None:
     profile = a_profile(nodes=1)
     assert "say --nodes 3" in varied_profiles.misfit(
-        profile, factors.parse("replication_factor=1,3")
+        profile, factors.parse("replication_factor=1,3"), is_one_engine=True
     )
     assert (
         varied_profiles.misfit(
-            a_profile(nodes=3), factors.parse("replication_factor=1,3")
+            a_profile(nodes=3),
+            factors.parse("replication_factor=1,3"),
+            is_one_engine=True,
         )
         == ""
     )
     real = replace(profile, tier=replace(profile.tier, disk=RealDisks(path="/mnt/a")))
     assert "compare a profile" in varied_profiles.misfit(
-        real, factors.parse("count=1,2")
+        real, factors.parse("count=1,2"), is_one_engine=True
     )
     theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
-    assert "others run" in varied_profiles.misfit(theirs, factors.parse("nodes=1,2"))
+    assert "others run" in varied_profiles.misfit(
+        theirs, factors.parse("nodes=1,2"), is_one_engine=True
+    )
 
 
 def test_nodes_differ_alone_so_all_have_the_copies_that_the_fewest_can_hold() -> None:

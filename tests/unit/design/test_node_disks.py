@@ -169,7 +169,7 @@ def test_only_who_names_disks_is_told_how_they_are_measured() -> None:
 def test_a_tier_without_disks_stays_as_it_is() -> None:
     tier = profile("path: /a").tier
     assert node_disks.of_nodes(tier, 3) is tier
-    assert not list(node_disks.mistakes(changed(tier, path="/b"), 3))
+    assert not list(node_disks.mistakes(changed(tier, path="/b"), 3, shared=True))
 
 
 @pytest.mark.parametrize(

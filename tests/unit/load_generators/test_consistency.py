@@ -58,7 +58,9 @@ class Server:
 
 def verify(server: Server, tmp_path: Path) -> dict[str, Any]:
     world = fake_world(Log(), tmp_path)
-    return consistency.verify(TEXT, CLUSTER, 7, world, connect=server.connect)
+    return consistency.verify(
+        TEXT, CLUSTER, 7, world, connect=server.connect, fresh=False
+    )
 
 
 def test_a_large_data_set_is_sampled_by_the_seed() -> None:
@@ -90,7 +92,7 @@ def test_how_many_were_checked_is_a_fact(
 )
 def test_every_table_of_a_condition_is_restricted(text: str) -> None:
     rows_of = consistency.rows_of(text)
-    conditions = list(consistency.conditions(text))
+    conditions = list(consistency.conditions(text, fresh=True))
     assert conditions
     for condition in conditions:
         statement = consistency.restricted(condition.statement, rows_of, [7])
@@ -120,7 +122,7 @@ def test_conditions_are_told_in_the_order_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "SELECT 1;"])
 def test_a_file_without_headers_has_no_conditions(text: str) -> None:
-    assert consistency.conditions(text) == ()
+    assert consistency.conditions(text, fresh=True) == ()
 
 
 def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:

@@ -79,6 +79,36 @@ def test_the_study_is_as_published() -> None:
     assert all(profile.cluster.nodes == 3 for profile in found)
 
 
+def test_a_load_writes_and_is_warmed_and_does_not_settle_unless_it_says_so() -> None:
+    text = (
+        "title: a load\ngenerator: sysbench\nscript: oltp_insert\ndataset: sysbench\n"
+        "scales:\n  smoke: {threads: 1, warmup: 1s, measure: 10s, dataset: {tables: 1}}\n"
+    )
+    load = read_workload("x", text, "smoke")
+    assert (load.writes, load.warm, load.settle) == (True, True, False)
+    other = text + "writes: false\nwarm: false\nsettle: true\n"
+    load = read_workload("x", other, "smoke")
+    assert (load.writes, load.warm, load.settle) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "where"),
+    [
+        ("allow_root_disk", "enforcement: mounted, path: /mnt/b"),
+        ("allow_retained_volumes", "enforcement: storage-class, storage_class: fast"),
+    ],
+)
+def test_what_may_cost_somebody_is_not_allowed_unless_the_profile_does(
+    key: str, where: str
+) -> None:
+    def is_allowed(more: str = "") -> bool:
+        text = profile_text(f"{{iops: 500, throughput: 10MB/s, {where}{more}}}")
+        profile = read_profile("x", text, {"small": CLUSTER}, "smoke")
+        return bool(getattr(profile.tier.disk, key))
+
+    assert (is_allowed(), is_allowed(f", {key}: true")) == (False, True)
+
+
 def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
     found = mistakes_of(profile_text("{iops: -3, throughput: 60, fast: yes}"))
     assert {mistake.where for mistake in found} == {

@@ -190,6 +190,20 @@ def test_of_one_run_of_each_tier_the_card_has_what_each_did() -> None:
     )
 
 
+def test_a_card_of_claims_alone_folds_what_they_rest_on() -> None:
+    noisy = build_campaign(workloads=["insert", "tpcc"], values=_NOISY, frames=False)
+    for card in cards.answers(judged_index(noisy), with_pictures=False)[-2:]:
+        assert card.folded.startswith("premium is the cheapest tier proven within 5 %")
+
+
+def test_a_card_of_one_run_each_folds_why_it_has_no_interval() -> None:
+    once = build_campaign(
+        workloads=["point-select"], repetitions=1, values=RATES_ONCE, frames=False
+    )
+    (card,) = cards.answers(judged_index(once), with_pictures=False)[-1:]
+    assert "gives no interval: at least 2 are needed" in card.folded
+
+
 def test_an_slo_that_no_tier_meets_is_shaded_in_its_unit() -> None:
     campaign = build_campaign(workloads=["tpcc"], frames=False)
     asked = asked_for(campaign, "throughput > 800")

@@ -319,6 +319,12 @@ def test_a_sweep_has_its_knee_its_capacity_and_its_loads(swept: str) -> None:
     )
 
 
+def test_how_to_read_a_sweep_is_said_of_a_sweep(swept: str) -> None:
+    assert "The knee is the least load that has 95 %" in swept
+    assert "The latency of a tier that is overloaded at a rate is not drawn" in swept
+    assert "Powers are fitted to logarithms" not in swept
+
+
 def test_a_sweep_is_answered_once_and_drawn_against_load(swept: str) -> None:
     screen, ticket_and_rest = swept.split("## For the ticket")
     assert [

@@ -267,6 +267,7 @@ def test_what_is_worth_measuring_fits_a_telephone(
         sections=(ticket,),
         tiers=(columns["Disk"],),
         brief=brief,
+        is_example=False,
     )
     file = tmp_path / "page.html"
     file.write_text(report.files_of(document)[report.PAGE], encoding="utf-8")
@@ -295,6 +296,7 @@ def test_on_paper_nothing_is_wider_than_the_page(
         verdicts=table_of([row], ("Tier",)),
         sections=(Section("limits", "What limited each run", (Part("", blocks),)),),
         tiers=("premium",),
+        is_example=False,
     )
     file = tmp_path / "page.html"
     file.write_text(report.files_of(document)[report.PAGE], encoding="utf-8")

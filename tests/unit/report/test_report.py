@@ -267,6 +267,7 @@ def test_a_status_stands_there_whatever_the_first_line_says() -> None:
         verdicts=Table((), ()),
         sections=(),
         brief=Brief("Observed"),
+        is_example=False,
     )
     assert "observed: Nothing was loaded." in list(report.console_of(document))
     page = report.files_of(document)[report.PAGE]

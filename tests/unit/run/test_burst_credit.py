@@ -41,7 +41,7 @@ TIER = build_tier("premium")
 
 def full(least: float, most: float) -> Bucket:
     """A bucket of 1,000 I/Os at a base of 10 and a peak of 20 a second."""
-    return Bucket(10.0, 20.0, 1_000.0, least, most)
+    return Bucket(10.0, 20.0, 1_000.0, least, most, bursting=False)
 
 
 def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:

@@ -315,7 +315,9 @@ def test_clean_removes_an_unfinished_load(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
+    assert list(
+        datasets.forget(tier_mechanisms(), unmounted(campaign.world), only_list=False)
+    )
     assert folder_of(campaign) is None
 
 
@@ -331,7 +333,11 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
             )
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
-        assert list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
+        assert list(
+            datasets.forget(
+                tier_mechanisms(), unmounted(campaign.world), only_list=False
+            )
+        )
 
 
 @pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
@@ -397,7 +403,11 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
     )
     assert (
         folder.is_dir()
-        and list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
+        and list(
+            datasets.forget(
+                tier_mechanisms(), unmounted(campaign.world), only_list=False
+            )
+        )
         == listed
     )
     told = {one.place: one for one in listed}
@@ -418,6 +428,8 @@ def test_data_sets_may_be_a_link_to_a_larger_disk(make: Make, tmp_path: Path) ->
     campaign.world.cache.mkdir(parents=True, exist_ok=True)
     (campaign.world.cache / "datasets").symlink_to(larger)
     ensure(campaign, nodes=1)
-    (found,) = datasets.forget(tier_mechanisms(), unmounted(campaign.world))
+    (found,) = datasets.forget(
+        tier_mechanisms(), unmounted(campaign.world), only_list=False
+    )
     assert not found.foreign and not found.kept
     assert [one.name for one in larger.iterdir()] == ["theirs"]

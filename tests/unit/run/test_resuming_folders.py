@@ -156,8 +156,8 @@ def test_a_later_campaign_is_held_against_the_machines_of_all_parts(
     go_on(make(), THERE, despite=("machine", "kernel", "code"))
     moved = store.load(folder)
     alone = replace(moved, later_fingerprints=())
-    assert list(machine_differences.unlike_machines(alone, alone)) == []
-    unlike = machine_differences.unlike_machines(alone, moved)
+    assert list(machine_differences.unlike_machines(alone, alone, across=False)) == []
+    unlike = machine_differences.unlike_machines(alone, moved, across=False)
     words = [str(difference) for difference in unlike]
     assert "machine here against here and there" in words
 

@@ -182,7 +182,7 @@ def test_a_run_that_takes_longer_than_expected_has_no_time_left(
     """Each run takes 150 s; one of four is left."""
     outline = three_of_four()
     now_s = (outline.runs[-1].ended_s or 0.0) + since_last_s
-    line = status_lines.time_and_cost(outline, now_s)
+    line = status_lines.time_and_cost(outline, now_s, is_going=True)
     assert line.endswith(" so far, longer than expected")
 
 
@@ -218,7 +218,9 @@ def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
     last = outline.runs[-1]
     assert last.began_s is not None and last.ended_s == last.began_s + 150.0
     now_s = last.ended_s + since_last_s
-    elapsed, left, until, *_ = status_lines.time_and_cost(outline, now_s).split(", ")
+    elapsed, left, until, *_ = status_lines.time_and_cost(
+        outline, now_s, is_going=True
+    ).split(", ")
     began_s = outline.began_s or 0.0
     assert elapsed == f"{format_seconds(now_s - began_s)} so far"
     assert left == f"about {format_seconds(left_s)} left"
@@ -241,7 +243,9 @@ def test_a_pause_is_no_part_of_the_run_in_progress() -> None:
     plan = replace(campaign.plan, pauses=pauses)
     campaign = replace(campaign, plan=plan, runs=tuple(ended))
     now_s = ended_s + 3610.0 + 50.0
-    line = status_lines.time_and_cost(outlines.of_campaign(campaign), now_s)
+    line = status_lines.time_and_cost(
+        outlines.of_campaign(campaign), now_s, is_going=True
+    )
     _, left, *_ = line.split(", ")
     assert left == f"about {format_seconds(70.0)} left"
 

@@ -204,7 +204,7 @@ def owner(path: Path) -> tuple[int, int]:
 
 
 def new(file: Path) -> None:
-    files.write_new(file, "new")
+    files.write_new(file, "new", private=True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -59,12 +59,12 @@ GCP = {
 AWS = of_clouds("clouds")["aws"]
 AWS_TOKEN_URL, AWS_URL = AWS["token"]["url"], AWS["url"]
 AZURE_URL, GCP_URL = (of_clouds("clouds")[cloud]["url"] for cloud in ("azure", "gcp"))
-PLACE = DiskPath("/mnt/a", (Use("node-1"),))
+PLACE = DiskPath("/mnt/a", (Use("node-1", wal=False),))
 TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
 
 
 def test_a_disk_that_has_data_too_is_not_one_of_the_wal_alone() -> None:
-    data = Use("node-1")
+    data = Use("node-1", wal=False)
     wal = Use("node-2", wal=True)
     assert DiskPath("/mnt/b", (wal,)).only_wal
     assert not DiskPath("/mnt/b", (data, wal)).only_wal

@@ -70,7 +70,10 @@ class Machines(FakePlatform):
 
 
 def serving(platform: FakePlatform, folder: Path) -> Any:
-    files = [DiskFile(folder / f"disks/{node}.img", node) for node in NODES]
+    files = [
+        DiskFile(folder / f"disks/{node}.img", node, temporary=False, in_memory=False)
+        for node in NODES
+    ]
     world = replace(fake_world(platform=platform), cache=folder)
     return disk_server.devices("raw", files, {}, world)
 
@@ -102,9 +105,11 @@ def test_a_volume_is_restored_and_kept_as_its_file_says(
     """Loaded on snapshots themselves, a load that goes on or a new one; copied to be measured."""
     world = replace(fake_world(platform=Machines(ONE)), cache=tmp_path)
     snapshots = tuple(tmp_path / f"datasets/a/{node}.img" for node in NODES[:1])
-    loaded = disk_files.of_load(NodesData((2**30,), snapshots, resumed=with_data))
+    loaded = disk_files.of_load(
+        NodesData((2**30,), snapshots, resumed=with_data), logs=False
+    )
     measured = disk_files.of_run(
-        NodesData((2**30,), snapshots if with_data else ()), world
+        NodesData((2**30,), snapshots if with_data else ()), world, logs=False
     )
     for files, kept in ((loaded, True), (without_copying(measured), False)):
         with disk_server.devices("raw", files, {}, world) as disks:

@@ -123,7 +123,8 @@ def take(tmp_path: Path) -> Take:
     def taken(declared: Tier, disk: Tier, **more: Any) -> Gate:
         fio: Any = nullcontext(HonestDisk(disk))
         disks, world = Disks((Volume("v", "", False),), {}), fake_world(Log(), tmp_path)
-        return truth_gate.take(declared, disks, world, start=lambda *_: fio, **more)
+        how = {"thorough": False, "drained": False, **more}
+        return truth_gate.take(declared, disks, world, start=lambda *_: fio, **how)
 
     return taken
 
@@ -315,7 +316,9 @@ def drained(tier: Tier, lasts_s: float) -> tuple[Gate, list[str]]:
     disk = BurstDisk(tier, lasts_s, world.clock)  # type: ignore[arg-type]
     fio: Any = nullcontext(disk)
     disks = Disks((Volume("v", "", restored=False),), {})
-    gate = truth_gate.take(tier, disks, world, drained=True, start=lambda *_: fio)
+    gate = truth_gate.take(
+        tier, disks, world, drained=True, start=lambda *_: fio, thorough=False
+    )
     return gate, disk.__dict__["loads"]
 
 
@@ -411,7 +414,14 @@ def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
     tier = changed(mounted(burst="off"), iops=iops)
     fio: Any = nullcontext(TimedDisk(tier))
     disks = Disks((Volume("v", "", restored=False),), {})
-    gate = truth_gate.take(tier, disks, fake_world(Log(), ROOT), start=lambda *_: fio)
+    gate = truth_gate.take(
+        tier,
+        disks,
+        fake_world(Log(), ROOT),
+        start=lambda *_: fio,
+        thorough=False,
+        drained=False,
+    )
     found = {check.quantity: check for check in gate.checks}
     assert ("latency_p99_read" in found) is ("latency_p99_write" in found) is carried
     if carried:
@@ -509,7 +519,14 @@ def test_a_disk_is_written_before_it_is_read_and_verified_at_the_end() -> None:
     disk = Noting(tier)
     fio: Any = nullcontext(disk)
     disks = Disks((Volume("v", "", restored=False),), {})
-    truth_gate.take(tier, disks, fake_world(Log(), ROOT), start=lambda *_: fio)
+    truth_gate.take(
+        tier,
+        disks,
+        fake_world(Log(), ROOT),
+        start=lambda *_: fio,
+        thorough=False,
+        drained=False,
+    )
     assert disk.jobs == ["prepare", "iops", "bytes", "latency", "fsync", "verify"]
 
 

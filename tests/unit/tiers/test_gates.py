@@ -66,7 +66,23 @@ def take(
     """The gate as a new campaign gets it."""
     mechanism = Kept(Log(), True, verdict)
     mechanism.image = image
-    return GateTaker({"emulated": mechanism}, world).take(tier, 1, may_be_kept=True)
+    return GateTaker({"emulated": mechanism}, world).take(
+        tier, 1, may_be_kept=True, thorough=False, drain=False
+    )
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_disk_check_is_as_thorough_as_asked(world: World, thorough: bool) -> None:
+    asked: list[bool] = []
+
+    class Noting(Kept):
+        def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+            asked.append(thorough)
+            return super().gate(tier, world, thorough)
+
+    taker = GateTaker({"emulated": Noting(Log(), True, "ok")}, world)
+    taker.take(TIER, 1, thorough=thorough, drain=False, may_be_kept=False)
+    assert asked == [thorough]
 
 
 def keep_nowhere(_gates: Sequence[Gate]) -> None:
@@ -186,7 +202,9 @@ def gate_elsewhere(
     there = replace(world, root=ROOT, platform=Machines(machines))
     mechanism = OnMachines(Log(), slow)
     taker = GateTaker({"emulated": mechanism}, there)
-    return taker.take(TIER, nodes, may_be_kept=True), mechanism.places
+    return taker.take(
+        TIER, nodes, may_be_kept=True, thorough=False, drain=False
+    ), mechanism.places
 
 
 def test_each_machine_has_a_gate_of_its_own_and_keeps_it(world: World) -> None:
@@ -292,7 +310,7 @@ def test_a_gate_is_not_kept_where_the_disk_of_its_files_is_not_seen(
 def test_a_gate_that_failed_is_taken_three_times_and_not_kept(world: World) -> None:
     log = Log()
     taker = GateTaker({"emulated": Kept(log, True, "slow")}, world)
-    failed = taker.take(TIER, 1, may_be_kept=True)
+    failed = taker.take(TIER, 1, may_be_kept=True, thorough=False, drain=False)
     assert not failed.passed and log.words == ["gate of premium"] * 3
     assert not take(world).reused
 
@@ -307,7 +325,9 @@ def test_a_kept_gate_that_cannot_be_read_is_taken_anew(world: World) -> None:
 def test_a_real_disk_is_always_measured(world: World) -> None:
     for _ in range(2):
         taker = GateTaker({"emulated": FakeTier(Log(), False)}, world)
-        assert not taker.take(TIER, 1, may_be_kept=True).reused
+        assert not taker.take(
+            TIER, 1, may_be_kept=True, thorough=False, drain=False
+        ).reused
     assert not any(world.cache.glob("*/*.json"))
 
 
@@ -321,7 +341,7 @@ def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(
     take(world)
     assert take(world).reused
     removed, left = sorted(
-        datasets.forget(tier_mechanisms(), unmounted(world)),
+        datasets.forget(tier_mechanisms(), unmounted(world), only_list=False),
         key=lambda one: bool(one.foreign),
     )
     assert not removed.foreign and not take(world).reused

@@ -293,10 +293,12 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
 
     disks = {"node-1": NodeDisks(str(root / "disk"), wal=str(root / "with space"))}
     declared = tier(None, disks=disks, iops=500)
-    mounted.MountedTier(take=take).gate(declared, world)
+    mounted.MountedTier(take=take).gate(declared, world, thorough=False)
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
     log = replace(tier("/w", iops=90), disk=RealDisks())
-    taken = mounted.MountedTier(take=take).gate(replace(declared, wal=log), world)
+    taken = mounted.MountedTier(take=take).gate(
+        replace(declared, wal=log), world, thorough=False
+    )
     assert [check.is_of_log for check in taken.checks] == [False, True]
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": 90}, (
         "a tier of its own holds for it"
@@ -430,7 +432,9 @@ def test_the_gate_measures_every_disk_once(root: Path, world: World) -> None:
         "node-2": NodeDisks(volume),
         "node-3": NodeDisks(disk),
     }
-    taken = mounted.MountedTier(take=take).gate(tier(None, disks=disks), world)
+    taken = mounted.MountedTier(take=take).gate(
+        tier(None, disks=disks), world, thorough=False
+    )
     assert measured == [("/dev/nvme0n1p1", "nvme0n1p1"), ("/dev/dm-0", "dm-0")]
     assert [check.disk_key for check in taken.checks] == list(taken.device["disks"])
     assert [(check.disk, check.nodes) for check in taken.checks] == [

@@ -29,6 +29,7 @@ from tests.clocks import SetClock
 from tests.fakes import FakeClock, FakePlatform, fake_world
 from tests.tiers import a_tier, changed
 
+DIRECTIONS = ("read", "write")
 READS = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
 WRITES = ((0.0, 0.0009), (0.5, 0.002), (0.99, 0.006), (1.0, 0.03))
 MODEL = LatencyModel(READS, WRITES, "a test", "2026-01-01")
@@ -88,7 +89,9 @@ def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
 
 
 def serving(folder: Path, world: World) -> Any:
-    file = DiskFile(folder / "disks/node-1.img", "node-1")
+    file = DiskFile(
+        folder / "disks/node-1.img", "node-1", temporary=False, in_memory=False
+    )
     return disk_server.devices("serve", [file], {}, world, latency=MODEL)
 
 
@@ -195,7 +198,7 @@ class RecordedFio:
 
 
 def ways(bw_bytes: float, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {way: {"bw_bytes": bw_bytes, **(more or {})} for way in ("read", "write")}
+    return {way: {"bw_bytes": bw_bytes, **(more or {})} for way in DIRECTIONS}
 
 
 def recorded(
@@ -225,6 +228,22 @@ def test_a_disk_is_recorded_with_where_and_how() -> None:
     assert disk.device["model"] == "Virtual Disk"
     text = json.dumps(disk.model_dump())
     assert recorded_disk.read("x", text) == disk
+
+
+def test_rates_are_recorded_to_a_tenth() -> None:
+    class Odd(RecordedFio):
+        def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+            found = super().run(job, settings)
+            if job == "iops":
+                found[0] = {way: {"bw_bytes": 500.13 * 4096} for way in DIRECTIONS}
+                found[1] = {way: {"bw_bytes": 250.13 * 4096} for way in DIRECTIONS}
+                found[2] = {way: {"bw_bytes": 125.13 * 4096} for way in DIRECTIONS}
+            return found
+
+    limits = recorded(Odd()).limits
+    assert limits is not None
+    found = (limits.iops_read, limits.iops_write, limits.iops_mixed)
+    assert found == (1000.3, 500.3, 250.3)
 
 
 def test_how_long_it_took_is_right_if_the_clock_is_set_meanwhile() -> None:

@@ -433,7 +433,7 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     load(real_tier(root, given("elsewhere", root)), world)
     (root / "disk" / node_places.FOLDER / "of others").mkdir(parents=True)
     listed = list(datasets.forget(tier_mechanisms(), world, only_list=True))
-    removed = list(datasets.forget(tier_mechanisms(), world))
+    removed = list(datasets.forget(tier_mechanisms(), world, only_list=False))
     assert removed == listed and not any(one.kept for one in removed)
     on_disks = {one.place: one.foreign for one in removed}
     assert on_disks.pop(str(root / "disk" / node_places.FOLDER)) == marked.UNMARKED
@@ -464,7 +464,10 @@ def test_data_of_another_machine_or_cache_are_neither_used_nor_removed(
         attach(tier, found, world),
     ):
         pass
-    left = {one.place: one.foreign for one in datasets.forget(tier_mechanisms(), world)}
+    left = {
+        one.place: one.foreign
+        for one in datasets.forget(tier_mechanisms(), world, only_list=False)
+    }
     for folder in (ours, found[0].parent):
         assert left[str(folder)].startswith("belongs to the cache ")
         assert (folder / "node-1/base/1").exists()

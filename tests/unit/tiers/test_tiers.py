@@ -26,7 +26,7 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.run import busy_machines
-from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import DISKS, Burst, DiskKind, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import mounted, tier_mechanisms
 from orchestrator.tiers.common.emulated import (
     disk_server,
@@ -98,6 +98,36 @@ def test_a_bucket_that_starts_empty_stays_empty(
     assert limits.get("iops_burst_length") == length
     assert limits.get("burst_start") == (start_pct or None)
     assert "bytes_burst" not in limits
+
+
+_OF_DISKS = (
+    "is_real",
+    "has_gate",
+    "has_limits",
+    "holds_limits",
+    "can_keep_data",
+    "is_rented_for_each_run",
+    "is_of_others",
+    "is_placed_by_profile",
+)
+_CHECKED = {"has_gate", "has_limits", "can_keep_data"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "true"),
+    [
+        ("emulated", {*_CHECKED, "holds_limits"}),
+        ("mounted", {*_CHECKED, "is_real", "is_placed_by_profile"}),
+        ("storage-class", {*_CHECKED, "is_real", "is_rented_for_each_run"}),
+        # Others keep its data, and have it checked.
+        ("existing", {"has_limits", "is_real", "is_of_others"}),
+        ("none", set()),
+        ("dry", {"can_keep_data"}),
+    ],
+)
+def test_what_is_true_of_each_kind_of_disk(kind: DiskKind, true: set[str]) -> None:
+    disk = DISKS[kind]
+    assert {name for name in _OF_DISKS if getattr(disk, name)} == true
 
 
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:

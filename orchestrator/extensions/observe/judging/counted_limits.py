@@ -64,7 +64,9 @@ class CountedLimits:
             for limited in _LIMITED:
                 share = _share(demand, limited)
                 of_limit[limited] = max(of_limit[limited], share)
-        return cls(source, _share_over(demands, _OWNERS) or 0.0, of_limit)
+        return cls(
+            source, _share_over(demands, _OWNERS, is_counted=True) or 0.0, of_limit
+        )
 
     @property
     def reached(self) -> Caps:
@@ -169,7 +171,7 @@ def machine_share(demands: Sequence[Demand]) -> float | None:
     """
     shares: list[float] = []
     for demand in demands:
-        share = _share_over([demand], ("machine",))
+        share = _share_over([demand], ("machine",), is_counted=True)
         if share is None:
             share = _share_over([demand], ("machine",), is_counted=False)
         if share is not None:
@@ -178,7 +180,7 @@ def machine_share(demands: Sequence[Demand]) -> float | None:
 
 
 def _share_over(
-    demands: Sequence[Demand], owners: Sequence[Owner], is_counted: bool = True
+    demands: Sequence[Demand], owners: Sequence[Owner], is_counted: bool
 ) -> float | None:
     """The largest share of the time for which a limit of these owners may have been exceeded.
 

@@ -67,6 +67,7 @@ def document(
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
         named_disks=named_disks(answer),
+        is_example=False,
     )
 
 

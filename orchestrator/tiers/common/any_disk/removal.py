@@ -26,7 +26,7 @@ _COPY_S = 6 * 3600.0
 
 
 def remove_or_list(
-    folders: Sequence[Path], world: World, only_list: bool = False
+    folders: Sequence[Path], world: World, only_list: bool
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders on the machine with the disks, or lists them, by a container.
 
@@ -49,13 +49,13 @@ def remove(folders: Sequence[Path], world: World, what: str, advice: str = "") -
 
     RunError that says `what` if a folder is not ours or something of it stays.
     """
-    for left in remove_or_list(folders, world):
+    for left in remove_or_list(folders, world, only_list=False):
         if left.foreign or left.kept:
             raise RunError(f"{what}: {left}", advice=advice)
 
 
 def forget(
-    data: Collection[Path], world: World, only_list: bool = False
+    data: Collection[Path], world: World, only_list: bool
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours."""

@@ -42,10 +42,10 @@ class DiskFile:
 
     path: Path
     placement: str
+    temporary: bool
+    in_memory: bool
     copy_of: Path | None = None
     size_bytes: int | None = None
-    temporary: bool = False
-    in_memory: bool = False
     shares_with: str = ""
 
 
@@ -84,9 +84,7 @@ def _node_of(path: Path) -> str:
     return path.stem.removesuffix(WAL_DISK)
 
 
-def of_run(
-    data: parts.NodesData, world: World, logs: bool = False
-) -> tuple[DiskFile, ...]:
+def of_run(data: parts.NodesData, world: World, logs: bool) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left.
     `logs`: of the disks that hold only WAL."""
     taken = of_data_or_logs(data.snapshots, of_logs=logs)
@@ -99,7 +97,9 @@ def of_run(
     files: list[DiskFile] = []
     for node, size_bytes, source in zip(nodes, data.sizes_bytes, sources, strict=True):
         path = folder / f"{node}{ending}"
-        empty = DiskFile(path, node, size_bytes=size_bytes, temporary=True)
+        empty = DiskFile(
+            path, node, size_bytes=size_bytes, temporary=True, in_memory=False
+        )
         if source:
             files.append(replace(empty, copy_of=source, size_bytes=None))
         else:
@@ -111,10 +111,14 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     """One empty file, under a name that is no node's, on the machine that runs `placement`."""
     path = _disks(world) / "gate.img"
     size_bytes = fio_containers.GATE_BYTES
-    return (DiskFile(path, placement, size_bytes=size_bytes, temporary=True),)
+    return (
+        DiskFile(
+            path, placement, size_bytes=size_bytes, temporary=True, in_memory=False
+        ),
+    )
 
 
-def of_load(data: parts.NodesData, logs: bool = False) -> tuple[DiskFile, ...]:
+def of_load(data: parts.NodesData, logs: bool) -> tuple[DiskFile, ...]:
     """The snapshots themselves, empty unless an earlier load has left them. `logs`: of the disks
     that hold only WAL; none, if the data have no such snapshots."""
     paths = of_data_or_logs(data.snapshots, of_logs=logs)
@@ -122,7 +126,7 @@ def of_load(data: parts.NodesData, logs: bool = False) -> tuple[DiskFile, ...]:
         return ()
     files: list[DiskFile] = []
     for path, size_bytes in zip(paths, data.sizes_bytes, strict=True):
-        file = DiskFile(path, _node_of(path))
+        file = DiskFile(path, _node_of(path), temporary=False, in_memory=False)
         if not data.resumed:
             file = replace(file, size_bytes=size_bytes)
         files.append(file)
@@ -224,7 +228,7 @@ def forget(
             yield from removal.folders_told(done.out, str(INSIDE), folder, machine.name)
         else:
             why = f"files of disks, which could not be looked at: {done.out.strip()[-200:]}"
-            yield MarkedFolder(folder, kept=(why,), machine=machine.name)
+            yield MarkedFolder(folder, 0, kept=(why,), machine=machine.name)
 
 
 def machines_of_nodes(nodes: int, world: World) -> list[Machine]:

@@ -207,9 +207,7 @@ def _drop_folder(at: str) -> None:
         Path(at).rmdir()
 
 
-def take_down(
-    standing: KnownDisk, world: World, keep_data: bool = False
-) -> Path | None:
+def take_down(standing: KnownDisk, world: World, keep_data: bool) -> Path | None:
     """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
     disk = standing.disk
     if standing.mount:

@@ -56,9 +56,9 @@ def take(
     disks: Disks,
     world: World,
     *,
-    thorough: bool = False,
+    thorough: bool,
     quick: Effort = QUICK,
-    drained: bool = False,
+    drained: bool,
     start: StartFio = fio_jobs.fio_on,
 ) -> Gate:
     """Runs fio on the only one of `disks`, which must be empty. GateError if fio itself cannot run.
@@ -97,7 +97,7 @@ class Taken:
     title: str
     nodes: tuple[str, ...]
     gate: Gate
-    holds_log_alone: bool = False
+    holds_log_alone: bool
 
 
 def of_disks(

@@ -21,7 +21,7 @@ class Use:
     """What a node keeps on a disk: its data, or its WAL."""
 
     node: str
-    wal: bool = False
+    wal: bool
 
     @property
     def folder(self) -> str:
@@ -89,7 +89,7 @@ def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
         # A tier with one `path` for all names no disks of nodes.
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         # One path on two machines is two disks.
-        uses.setdefault((place.machine, place.data), []).append(Use(node))
+        uses.setdefault((place.machine, place.data), []).append(Use(node, wal=False))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))
     places: list[DiskPath] = []

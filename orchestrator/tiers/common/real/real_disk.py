@@ -76,8 +76,8 @@ def attached(
     tier: Tier,
     sizes_bytes: Mapping[str, int],
     world: World,
-    filled: bool = False,
-    stays: bool = False,
+    filled: bool,
+    stays: bool,
 ) -> Iterator[Disks]:
     """A directory for each node on the disk for its data, and one on the disk for its WAL.
 
@@ -137,7 +137,7 @@ class _Directory(NamedTuple):
 
 
 def _volume(node: str, directory_of: Mapping[Use, _Directory]) -> model.Volume:
-    data = directory_of[Use(node)]
+    data = directory_of[Use(node, wal=False)]
     volume = model.Volume(str(data.path), data.disk.node, restored=False, kept=False)
     wal = directory_of.get(Use(node, wal=True))
     if wal is None:

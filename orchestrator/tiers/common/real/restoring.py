@@ -77,7 +77,7 @@ def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
     by_machine = _by_machine(tier, data, world)
     machines = [share for share, _ in by_machine]
     brackets = [
-        share.entered(_attached(tier, share, data_there))
+        share.entered(_attached(tier, share, data_there, kept=False))
         for share, data_there in by_machine
     ]
     with at_once.entered(brackets, _in_turn(machines)) as disks:
@@ -188,7 +188,7 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
 
 @contextmanager
 def _attached(
-    tier: Tier, share: MachineShare, data: NodesData, kept: bool = False
+    tier: Tier, share: MachineShare, data: NodesData, kept: bool
 ) -> Iterator[Disks]:
     """`kept`: the directories become snapshots afterwards."""
     taken = data.snapshots

@@ -177,7 +177,7 @@ def test_a_short_load_is_noticed() -> None:
 
 def test_the_conditions_that_benchbase_keeps_are_checked_on_its_tables() -> None:
     text = (ROOT / "workloads/tpcc/consistency.sql").read_text()
-    conditions = consistency.conditions(conditions_on_its_tables(text))
+    conditions = consistency.conditions(conditions_on_its_tables(text), fresh=True)
     assert [condition.name for condition in conditions] == [
         f"c{number:02}" for number in (*range(1, 10), 11)
     ]

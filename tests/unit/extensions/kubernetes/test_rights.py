@@ -184,7 +184,7 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
                 platform.claims.claim("data", "fast", 2**30),
             ):
                 make_ready(cluster, platform)
-                with platform.claims.snapshot("kept", "data", 60):
+                with platform.claims.snapshot("kept", "data", 60, stays=False):
                     pass
                 platform.claims.rented("data", 0.1)
         with platform.running(spec("lost", placement="")):

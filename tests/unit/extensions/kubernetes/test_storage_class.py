@@ -39,7 +39,9 @@ from tests.plans import a_profile, a_workload
 from tests.tiers import a_tier, changed
 
 GIB = 2**30
-FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
+FAST = StorageClass(
+    "fast", "disk.test", {"iops": "500"}, waits=True, is_default=False, retains=False
+)
 MADE = ClassWanted(
     "p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2
 )
@@ -104,7 +106,14 @@ class ClaimsPlatform(FakePlatform):
 
     def storage_class(self, manifest: Mapping[str, Any]) -> Any:
         name, parameters = manifest["metadata"]["name"], manifest["parameters"]
-        made = StorageClass(name, manifest["provisioner"], parameters, waits=True)
+        made = StorageClass(
+            name,
+            manifest["provisioner"],
+            parameters,
+            waits=True,
+            is_default=False,
+            retains=False,
+        )
         return self._for_a_block(name, made, made)
 
     def claim(
@@ -522,7 +531,7 @@ def test_the_gate_measures_the_logs_volumes_by_their_own_tier(world: World) -> N
         check = GateCheck("IOPS", "1/s", iops, 1.0, 5.0, "slow", "iops_read")
         return Gate(tier.name, 0.0, (check,), dict(disks.facts))
 
-    gate = StorageClassTier(take).gate(WITH_LOGS, world)
+    gate = StorageClassTier(take).gate(WITH_LOGS, world, thorough=False)
     data, log = gate.checks[:2]
     assert (data.disk, data.declared, data.nodes) == (
         "node-1 (fast)",
@@ -603,7 +612,7 @@ def test_the_gate_measures_a_volume_for_each_node(
             {**disks.facts, "host_cpu_pct": 9.0 * len(measured)},
         )
 
-    gate = StorageClassTier(take).gate(NAMED, world)
+    gate = StorageClassTier(take).gate(NAMED, world, thorough=False)
     assert measured == ["node-1", "node-2", "node-3"]
     assert [check.nodes for check in gate.checks] == [
         ("node-1",),
@@ -619,5 +628,5 @@ def test_the_gate_measures_a_volume_for_each_node(
 def test_a_gate_is_taken_on_the_size_that_runs_get(world: World, rents: Rents) -> None:
     rents.change = {"size_bytes": GIB}
     with pytest.raises(GateError, match="less than the 10 GiB"):
-        MECHANISM.gate(NAMED, world)
+        MECHANISM.gate(NAMED, world, thorough=False)
     assert volume_claims.size_bytes(TIER) == 256 * GIB

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,17 @@ def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
             platform.volume("data", "/dev/loop9", "xfs"),
         ):
             pass
+
+
+def test_one_disk_server_of_several_is_asked_whether_a_device_is_unmounted(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    first, second = (replace(spec(name), role="disk") for name in ("one", "two"))
+    with platform.running(first), platform.running(second):
+        cluster.calls.clear()
+        platform.pods.await_unmounted("/dev/loop9", "")
+    asked = [path for _, path in cluster.calls if "/exec" in path]
+    assert len(asked) == 1
 
 
 def test_without_a_device_the_default_class_is_asked_if_there_is_one(
@@ -284,7 +296,7 @@ def test_snapshots_are_not_made_where_it_cannot_be_seen_whether_they_go(
     with (
         platform.claims.claim("source", "fast", 2**30),
         pytest.raises(UnavailableError, match="not allowed"),
-        platform.claims.snapshot("data", "source", 10),
+        platform.claims.snapshot("data", "source", 10, stays=False),
     ):
         pass
     assert cluster.names("volumesnapshots") == []

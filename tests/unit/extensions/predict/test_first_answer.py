@@ -14,7 +14,15 @@ from orchestrator.extensions.predict.measured_cell import MeasuredCell
 RATE = FigureKey("throughput_per_s")
 LATENCY = FigureKey("latency_avg_s")
 CELL = MeasuredCell(
-    "x/1", "premium", "tpcc", {RATE: 200.0}, False, 5.0, "postgresql", 3
+    "x/1",
+    "premium",
+    "tpcc",
+    {RATE: 200.0},
+    False,
+    5.0,
+    "postgresql",
+    3,
+    is_rehearsed=False,
 )
 PACED = replace(CELL, is_paced=True, means={LATENCY: 0.02})
 

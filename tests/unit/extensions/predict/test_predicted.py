@@ -204,7 +204,9 @@ def test_what_is_enough_is_shaded(
     words: str,
 ) -> None:
     means = {FigureKey("throughput_per_s"): 320.0}
-    cell = MeasuredCell("x/1", "premium", "tpcc", means, paced, 5.0, "postgresql", 3)
+    cell = MeasuredCell(
+        "x/1", "premium", "tpcc", means, paced, 5.0, "postgresql", 3, is_rehearsed=False
+    )
     predictions: list[Prediction] = []
     for prediction in EVERY[:2]:
         latency = Estimate(0.4, 0.35, 0.45)

@@ -618,3 +618,15 @@ def test_why_a_connection_failed_is_told_whichever_thread_complains_first() -> N
     assert sysbench_stock.complaint(f"{late}\n{why}") == why
     assert sysbench_stock.complaint(f"{why}\n{late}") == why
     assert sysbench_stock.complaint(f"ready\n{late}") == late
+
+
+def test_all_processes_are_started_and_each_line_has_its_number() -> None:
+    script = sysbench_stock._script_of_all([["echo", "a b"], ["echo", "c"]], ":")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert sorted(done.stdout.splitlines()) == ["1 a b", "2 c"]
+    assert done.returncode == 0
+
+
+def test_one_process_that_fails_is_told_though_the_other_does_not() -> None:
+    script = sysbench_stock._script_of_all([["false"], ["true"]], ":")
+    assert subprocess.run(["bash", "-c", script]).returncode == 1
