@@ -93,8 +93,8 @@ class Extension:
     # and returns the connected `powers.Platform`. UnavailableError if it does not answer, or if a
     # library is missing: then with what to install.
     platforms: Mapping[str, str] = field(default_factory=dict)
-    # An extension with members (databases, load generators, tiers) is asked about runs in which one
-    # took part. Another is asked about all runs.
+    # An extension with members (databases, load generators, tiers, platforms) is asked about runs
+    # in which one took part. Another is asked about all runs.
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
     commands: Mapping[str, CommandEntry] = field(default_factory=dict)
     # Commands in groups of others, such as `admin helm-values` in `admin` → place, as that of a
@@ -117,4 +117,5 @@ class Extension:
     @property
     def has_members(self) -> bool:
         """Whether it takes part in some runs and not in others."""
-        return bool(self.databases or self.load_generators or self.tiers)
+        members = (self.databases, self.load_generators, self.tiers, self.platforms)
+        return any(members)

@@ -12,14 +12,16 @@ from orchestrator.registry.installed import Installed, extensions
 
 @dataclass(frozen=True)
 class MemberNames:
-    """The names of the members of a run."""
+    """The names of the members of a run. `platform`: empty if it is not known."""
 
     database: str
     generator: str
     mechanism: str
+    platform: str = ""
 
 
 def of_record(record: Record) -> MemberNames:
+    """The members that a record names, which does not name the platform."""
     return MemberNames(
         record.profile.cluster.member,
         record.workload.generator,
@@ -58,6 +60,7 @@ def _has_brought(brings: Extension, members: MemberNames) -> bool:
         members.database in brings.databases
         or members.generator in brings.load_generators
         or members.mechanism in brings.tiers
+        or members.platform in brings.platforms
     )
 
 

@@ -219,6 +219,7 @@ def _facts(here: RunContext) -> dict[str, Any]:
         here.profile.cluster.member,
         here.workload.generator,
         here.profile.tier.disk.enforcement,
+        here.world.platform.name,
     )
     extensions = taking_part(members)
     if extensions:

@@ -153,6 +153,23 @@ def test_a_record_names_those_that_took_part() -> None:
     ]
 
 
+def test_whoever_brings_the_platform_of_a_run_takes_part_in_it() -> None:
+    nomad = Extension(platforms={"nomad": "nowhere:connected"})
+    found = [Installed(PGBENCH, nomad)]
+    members = MemberNames("postgresql", "sysbench", "none", "nomad")
+    assert [*taking_part(members, found)] == ["pgbench"]
+    assert taking_part(replace(members, platform="docker"), found) == {}
+
+
+def test_one_with_a_platform_doubts_the_runs_there_alone() -> None:
+    record = of_run()
+    nomad = pgbench("hot_row", platforms={"nomad": "nowhere:connected"})
+    assert doubting(record, [nomad]) == []
+    took_part = {"extensions": {"pgbench": {"distribution": "d", "version": "1"}}}
+    there = replace(record, facts={**record.facts, **took_part})
+    assert doubting(there, [nomad]) == [nomad]
+
+
 def test_a_record_names_no_extension_that_had_no_part_in_its_run() -> None:
     load = {"pgbench": GeneratorEntry("nowhere:PgBench")}
     doubting = replace(pgbench("hot_row").brings, load_generators=load)
