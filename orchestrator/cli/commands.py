@@ -163,8 +163,9 @@ class LazyGroup(TyperGroup):
         for words, brought in family("subcommands", dict[str, str]()).items():
             group, _, member = words.partition(" ")
             if group == name:
-                place = ObjectPlace(brought.entry, brought.origin)
-                command.commands[member] = _imported(member, place)
+                command.commands[member] = _imported(
+                    member, ObjectPlace(brought.entry, brought.origin)
+                )
         return self._placed(name, command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:

@@ -117,5 +117,4 @@ class Extension:
     @property
     def has_members(self) -> bool:
         """Whether it takes part in some runs and not in others."""
-        members = (self.databases, self.load_generators, self.tiers, self.platforms)
-        return any(members)
+        return any((self.databases, self.load_generators, self.tiers, self.platforms))

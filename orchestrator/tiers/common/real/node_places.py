@@ -146,10 +146,7 @@ def require_here(what: str, world: powers.World) -> None:
 
 
 def _names_of_machines(world: powers.World) -> list[str]:
-    names: list[str] = []
-    for machine in world.platform.machines():
-        names.append(machine.name)
-    return names
+    return [machine.name for machine in world.platform.machines()]
 
 
 def require_one_machine(tier: Tier, world: powers.World) -> None:
