@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from orchestrator.extensions.observe.candidates import Purchase, purchases
 from orchestrator.extensions.observe.judging.candidate_answers import Observed
 from orchestrator.extensions.observe.judging.demand import Array, Demand
 from orchestrator.extensions.observe.judging.reported_throttle import ReportedThrottle
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG
 from tests.simulated_demand import in_seconds, summed
 

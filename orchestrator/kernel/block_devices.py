@@ -134,7 +134,9 @@ def made_of(device_facts: Mapping[str, Any]) -> str:
     parts = device_facts.get("members") or {}
     if not parts:
         return ""
-    names = [_named_part(name, part) for name, part in parts.items()]
+    names: list[str] = []
+    for name, part in parts.items():
+        names.append(_named_part(name, part))
     return f"{_kind(device_facts)} of {', '.join(names)}"
 
 

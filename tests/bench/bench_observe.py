@@ -28,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
+from orchestrator.extensions.observe.candidates import Purchase, purchases
 from orchestrator.extensions.observe.judging import rate_caps, replay
 from orchestrator.extensions.observe.judging.candidate_answers import Observed
 from orchestrator.extensions.observe.judging.demand import Demand
@@ -39,7 +40,6 @@ from orchestrator.extensions.observe.judging.drawn_seconds import (
 from orchestrator.extensions.observe.judging.rate_caps import RateCap
 from orchestrator.extensions.observe.judging.share_bounds import OnDisk, judged
 from orchestrator.planning import project_files
-from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.simulated_demand import (
     DAY_S,
     PROCESSES,

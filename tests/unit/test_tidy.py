@@ -67,7 +67,7 @@ OWNERS = {
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {
         *("cli", "extensions/kubernetes/commands", "extensions/observe/commands"),
-        "extensions/predict/commands",
+        *("extensions/predict/commands", "extensions/predict/command_lines"),
     },
 }
 OPENING = ("open", "Path", "os.open")

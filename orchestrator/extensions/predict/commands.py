@@ -46,8 +46,17 @@ from orchestrator.units import parse_size
 RunArgument = Annotated[
     str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")
 ]
-TiersOption = Annotated[list[str] | None, Option("--tier")]
-SizeOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
+TiersOption = Annotated[
+    list[str] | None,
+    Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000."),
+]
+SizeOption = Annotated[
+    str | None,
+    Option(
+        callback=asked.read_by(parse_size),
+        help="What each node's disk must hold; default: the profile's disk.",
+    ),
+]
 
 
 @takes(shown_as=forms.OF_ANSWERS)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from orchestrator.analysis.given_commands import given_command
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results
-from orchestrator.cli.command_lines import options_of
 from orchestrator.cli.common.campaign_files import NOT_OF_A_CAMPAIGN
+from orchestrator.extensions.predict.command_lines import options_of
 from orchestrator.planning.named_tiers import row_and_changes
 
 # Options of the earlier command that are given anew, because the next one measures other tiers.

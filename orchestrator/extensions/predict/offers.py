@@ -9,6 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe import candidates
 from orchestrator.extensions.predict import class_volumes, layouts
 from orchestrator.extensions.predict.machines import MachinesToBuy
 from orchestrator.extensions.predict.prediction import Predictor
@@ -18,7 +19,6 @@ from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import named_tiers, project_files, virtual_machines
 from orchestrator.powers import Progress
 from orchestrator.tier import Limits, Tier
-from orchestrator.tier_catalog import candidates
 from orchestrator.tier_catalog.effective import through
 from orchestrator.units import parse_size
 

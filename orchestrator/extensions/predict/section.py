@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.analysis.predictions import FigureKey, Prediction
 from orchestrator.analysis.telemetry.causes.cause import cause_in_words
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.metrics import number_in_words, value_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -24,6 +25,7 @@ from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import disk_names
 
+_DRAWINGS = shipped(__package__, "drawings.yaml")
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 _MEASURED_TOO = "measured too"
 _MEASURES = (
@@ -135,8 +137,8 @@ def _map(
     colours: Mapping[str, str],
 ) -> Chart:
     providers = {"domain": list(colours), "range": list(colours.values())}
-    spec = charts.drawing(
-        "map",
+    spec = charts.laid_out(
+        _DRAWINGS["map"],
         heading=f"{measure.title} by price",
         value=f"{measure.title}, {measure.unit}",
         cost=f"cost of all nodes, {currency} a month",

@@ -40,12 +40,18 @@ def colours(tiers: Sequence[str]) -> dict[str, str]:
 
 def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, Any]:
     """The drawing of that kind, with these values in its places. What is None is left out."""
+    return laid_out(shipped(__package__, "drawings.yaml")[kind], tiers, **values)
+
+
+def laid_out(
+    template: Mapping[str, Any], tiers: Sequence[str] = (), **values: Any
+) -> dict[str, Any]:
+    """A drawing that an extension has in a file of its own, as `drawing` gives one of ours."""
     palette = list(colours(tiers).values())
     scale = {"domain": list(tiers), "range": palette}
     room = _room_for(values.get("labels", tiers))
     given = {**values, "tiers": list(tiers), "colours": scale}
     given |= {"room": room, "limit": _MOST_LABEL_PX}
-    template = shipped(__package__, "drawings.yaml")[kind]
     return dict(filled(template, given))
 
 

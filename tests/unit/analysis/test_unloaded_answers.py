@@ -17,6 +17,7 @@ from orchestrator.analysis.answers.record import (
     SloClause,
 )
 from orchestrator.analysis.predictions import Estimate, Prediction
+from orchestrator.extensions.observe.candidates import Purchase, purchases
 from orchestrator.extensions.observe.judging import managed_servers
 from orchestrator.extensions.observe.judging.answered_observation import (
     AnsweredObservation,
@@ -43,7 +44,6 @@ from orchestrator.extensions.predict.answer import (
 )
 from orchestrator.extensions.predict.nearest import nearest
 from orchestrator.tier import Price
-from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG
 from tests.simulated_demand import pieces, seconds_of, summed
 

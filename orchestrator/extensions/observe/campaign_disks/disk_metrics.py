@@ -12,6 +12,7 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.analysis.telemetry.counters import reported_disks
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe import device_names
 from orchestrator.extensions.observe.campaign_disks import limit_samples
 from orchestrator.extensions.observe.campaign_disks.reported_disks_of_nodes import (
     CampaignDisk,
@@ -23,7 +24,6 @@ from orchestrator.extensions.observe.campaign_disks.reported_disks_of_nodes impo
 from orchestrator.extensions.observe.histories import files as history_files
 from orchestrator.extensions.observe.histories.files.texts import Remark
 from orchestrator.extensions.observe.judging import machine_reports
-from orchestrator.kernel import device_names
 from orchestrator.model import Node, Record
 from orchestrator.system import disk_metric_files, store
 from orchestrator.texts import prose

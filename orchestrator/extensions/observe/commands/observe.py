@@ -20,6 +20,7 @@ from orchestrator.extensions.observe import (
     observation_folders,
     observation_results,
 )
+from orchestrator.extensions.observe.candidates import Purchase, purchases
 from orchestrator.extensions.observe.commands import (
     addresses,
     observe_readings,
@@ -39,7 +40,6 @@ from orchestrator.planning import named_tiers, project_files
 from orchestrator.report.blocks import Document
 from orchestrator.system import clock
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Purchase, purchases
 from orchestrator.tier_catalog.catalog import Catalog
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe import device_names
 from orchestrator.extensions.observe.judging import node_sums
 from orchestrator.extensions.observe.judging.demand import Demand
-from orchestrator.kernel import device_names
 from orchestrator.texts.prose import listed
 
 

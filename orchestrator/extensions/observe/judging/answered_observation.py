@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, Self
 
+from orchestrator.extensions.observe.candidates import Purchase
 from orchestrator.extensions.observe.judging.demand import Demand
 from orchestrator.extensions.observe.judging.drawn_seconds import has_enough_pieces
 from orchestrator.extensions.observe.judging.rate_caps import Caps, RateCap
 from orchestrator.extensions.observe.judging.share_bounds import OnDisk
-from orchestrator.tier_catalog.candidates import Purchase
 from orchestrator.units import gathered
 
 Word = Literal["would have carried", "would not", "cannot be told"]

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from orchestrator.extensions.observe.candidates import IO_BYTES, Purchase
 from orchestrator.extensions.observe.judging import (
     contradicted_counts,
     counted_limits,
@@ -45,7 +46,6 @@ from orchestrator.extensions.observe.judging.share_bounds import (
     of_worst,
 )
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 
 
 class _Sold(NamedTuple):

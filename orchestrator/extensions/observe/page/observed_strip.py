@@ -10,6 +10,7 @@ from orchestrator.extensions.observe.page.observed_tables import (
     WAITS,
     disk_row,
 )
+from orchestrator.keys.shipped_yaml import shipped
 from orchestrator.report.blocks import (
     Block,
     Chart,
@@ -18,6 +19,7 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 
+_DRAWINGS = shipped(__package__, "drawings.yaml")
 _SHOWN_AT_A_STRIP = ("Answer", WAITS, QUEUES, SLACK, "Cap")
 _HOUR_MS = 3_600_000
 _Hour = dict[Hashable, Any]  # a mark of the strip: its fields by their names
@@ -90,6 +92,6 @@ def _follows(hour: _Hour, before: _Hour) -> bool:
 
 
 def _figure(labels: Sequence[str], hours: Sequence[_Hour]) -> Chart:
-    spec = charts.drawing("week", names=list(labels))
+    spec = charts.laid_out(_DRAWINGS["week"], names=list(labels))
     title = "Share of each hour at the cap, at most, of every candidate"
     return charts.figure("week", title, spec, {"hours": hours})

@@ -14,6 +14,7 @@ import pytest
 
 from orchestrator.analysis.answers.record import Caution
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe.candidates import purchases
 from orchestrator.extensions.observe.judging import node_sums, replay
 from orchestrator.extensions.observe.judging.answered_observation import (
     CandidateAnswer,
@@ -33,7 +34,6 @@ from orchestrator.extensions.observe.judging.rate_caps import RateCap
 from orchestrator.extensions.observe.judging.share_bounds import SLACK, judged
 from orchestrator.extensions.observe.page.observation import observation_answer
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import purchases
 from tests.catalog import CATALOG
 from tests.simulated_demand import (
     START_S,

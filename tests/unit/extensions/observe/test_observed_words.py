@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.extensions.observe.candidates import purchases
 from orchestrator.extensions.observe.histories import files
 from orchestrator.extensions.observe.judging import disk_demands
 from orchestrator.extensions.observe.judging.candidate_answers import Observed
 from orchestrator.extensions.observe.judging.demand import Demand
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import purchases
 from orchestrator.units import gathered
 from tests import ROOT, golden
 from tests.catalog import CATALOG

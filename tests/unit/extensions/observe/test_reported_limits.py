@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.answers.record import Caution
+from orchestrator.extensions.observe.candidates import purchases
 from orchestrator.extensions.observe.judging import node_sums
 from orchestrator.extensions.observe.judging.answered_observation import CandidateAnswer
 from orchestrator.extensions.observe.judging.candidate_answers import Observed
@@ -19,7 +20,6 @@ from orchestrator.extensions.observe.judging.demand import Demand
 from orchestrator.extensions.observe.judging.reported_throttle import ReportedThrottle
 from orchestrator.extensions.observe.page.observation import observation_answer
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import purchases
 from tests.catalog import CATALOG
 from tests.simulated_demand import in_seconds, pieces, seconds_of, summed
 

@@ -23,6 +23,7 @@ from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.extensions.observe import candidates
 from orchestrator.extensions.predict import answer, next_commands, offers
 from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.prediction import FIGURES, Predictor
@@ -30,7 +31,7 @@ from orchestrator.model import Objective, Record
 from orchestrator.planning import named_tiers, profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import parquet, store
-from orchestrator.tier_catalog import candidates, prices
+from orchestrator.tier_catalog import prices
 from tests import ROOT
 from tests.campaigns import build_campaign, stored_with_tables
 

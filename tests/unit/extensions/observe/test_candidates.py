@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.extensions.observe.candidates import Purchase, points, purchases, text
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
 from tests.catalog import CATALOG
 
 GIB, MB = 2**30, 10**6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.kernel import device_names
+from orchestrator.extensions.observe import device_names
 
 
 @pytest.mark.parametrize(
