@@ -12,10 +12,11 @@ from typing import Any
 
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import RunError, UnavailableError
+from orchestrator.extensions.standing_disks import requests, standing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
-from orchestrator.tiers.common.emulated import standing, standing_requests
+from orchestrator.tiers.common.emulated.standing_notes import StandingDisk
 from tests import ROOT
 from tests.apps import an_app
 from tests.fakes import FakePlatform, completed, fake_world
@@ -115,7 +116,7 @@ class Place:
         made = fake_world(cache=ROOT, platform=self.engine, shell=self.shell)
         self.world: World = replace(made, cache=folder / "cache")
 
-    def up(self, **other: Any) -> standing.StandingDisk:
+    def up(self, **other: Any) -> StandingDisk:
         asked = {
             "name": "p15",
             "at": self.at,
@@ -123,7 +124,7 @@ class Place:
             "data": None,
             **other,
         }
-        disk = standing_requests.prepared(
+        disk = requests.prepared(
             tier="Azure Premium SSD P15", default_bytes=GIB, world=self.world, **asked
         )
         with standing.put_up(disk, LIMITS, self.world):

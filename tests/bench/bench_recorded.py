@@ -25,6 +25,7 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.design.latency_quantiles import quantile_s
+from orchestrator.extensions.standing_disks import recording
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
 from orchestrator.planning import recorded_disk
@@ -34,7 +35,6 @@ from orchestrator.system.clock import SystemClock
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier
 from orchestrator.tiers.common.emulated import host_load, running_disks
 from orchestrator.tiers.common.gate import fio_jobs
-from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.tiers import a_tier, changed

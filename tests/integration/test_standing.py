@@ -13,9 +13,9 @@ import pytest
 
 from orchestrator.cli import main
 from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.extensions.standing_disks import standing
 from orchestrator.model import Volume
 from orchestrator.powers import World
-from orchestrator.tiers.common.emulated import standing
 from orchestrator.tiers.common.gate import fio_jobs, measured_checks
 from tests.integration.conftest import measured
 

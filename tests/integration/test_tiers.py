@@ -18,6 +18,7 @@ import pytest
 from orchestrator import tier_catalog, units
 from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.errors import GateError, RunError, UsageError
+from orchestrator.extensions.standing_disks import recording
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import project_files, recorded_disk
@@ -42,7 +43,7 @@ from orchestrator.tiers.common.gate import (
     shared_limit,
     truth_gate,
 )
-from orchestrator.tiers.common.real import node_places, recording
+from orchestrator.tiers.common.real import node_places
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT

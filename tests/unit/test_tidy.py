@@ -68,6 +68,7 @@ OWNERS = {
     "typer": {
         *("cli", "extensions/kubernetes/commands", "extensions/observe/commands"),
         *("extensions/predict/commands", "extensions/predict/command_lines"),
+        "extensions/standing_disks/commands",
     },
 }
 OPENING = ("open", "Path", "os.open")
@@ -244,7 +245,7 @@ ROOMS = {
     # From counters to the use of a node, and from that to what held it back.
     "analysis/telemetry": ("counters", "use", "causes"),
     # By what a user does.
-    "cli": ("common", "measure", "disks", "prepare", "look"),
+    "cli": ("common", "measure", "prepare", "look"),
     # From what every disk needs, by the disks that we serve, to those that are there.
     "tiers/common": ("any_disk", "emulated", "gate", "real"),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from typer import Context, Option
 
-from orchestrator.cli import CACHE, RESULTS, root
+from orchestrator.cli import RESULTS, root
 from orchestrator.errors import CutError, NotReadableError, TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.model import STORE
@@ -155,17 +155,9 @@ def _baselines(ctx: Context) -> Iterable[str]:
     return []
 
 
-def _disks(_: Context) -> list[str]:
-    """The disks that stand."""
-    # The files of their data tell which stand, because asking the engine takes seconds.
-    files = (CACHE / "standing").glob("*.img")
-    return sorted([file.stem for file in files])
-
-
 profiles = _files("profiles")
 workloads = _files("workloads")
 rows = completing(_rows)
 campaigns = completing(_campaigns)
 baselines = completing(_baselines)
 runs = completing(_unfinished)
-disks = completing(_disks)

@@ -42,7 +42,7 @@ from orchestrator.run import (
 from orchestrator.run.live_events import Onlookers
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import campaign_folders, campaign_writing, shell, store
-from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.emulated import standing_notes
 from orchestrator.units import parse_bytes
 
 # What figures come from; profiles and workloads of the campaign are in its plan.
@@ -109,7 +109,7 @@ def _notes_at_start(
     """Notes, also said, on each disk that is up beside the campaign, on memory and room that are
     short, and on certificates that end too early."""
     texts = []
-    for disk in standing.reminders(world.platform):
+    for disk in standing_notes.reminders(world.platform):
         texts.append(
             f"other load: {disk}. What uses that disk takes CPU and disk from "
             "this campaign"

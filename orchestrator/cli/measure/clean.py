@@ -29,7 +29,7 @@ def clean(
     Results and disks that are up stay. So does all that has no mark of this cache."""
     from orchestrator.cli.measure import platform_choice
     from orchestrator.run import other_caches
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.tiers.common.emulated import standing_notes
 
     # Kept data sets may have taken hours to load: they are not removed without a yes.
     if not (yes or dry_run or app.stdin.isatty()):
@@ -48,7 +48,7 @@ def clean(
     with app.alone(world.platform):
         outcome = _clean(app, partial(_steps, world), yes, dry_run)
     # `clean` leaves these, so it says how they are taken down.
-    for line in standing.reminders(world.platform):
+    for line in standing_notes.reminders(world.platform):
         app.out.print(line)
     for other in other_caches.found(app.cache):
         app.out.print(other.described(app.clock.now()), soft_wrap=True, markup=False)

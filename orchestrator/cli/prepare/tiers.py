@@ -16,7 +16,7 @@ from orchestrator import units
 from orchestrator.cli.common import completion, console, forms, options
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
-from orchestrator.cli.disks.disks import limits_in, print_limits
+from orchestrator.cli.common.limit_words import limits_in, print_limits
 from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:

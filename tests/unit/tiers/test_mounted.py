@@ -16,6 +16,7 @@ from orchestrator.errors import (
     UsageError,
     VoidError,
 )
+from orchestrator.extensions.standing_disks import recording
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
@@ -23,7 +24,7 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
-from orchestrator.tiers.common.real import node_places, real_disk, recording
+from orchestrator.tiers.common.real import node_places, real_disk
 from orchestrator.tiers.common.real.cloud_metadata import of_clouds
 from tests.disk_scripts import Engine
 from tests.fakes import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,22 +10,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from orchestrator import errors
+from orchestrator.cli import CACHE
 from orchestrator.cli.common import completion, forms, options
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.limit_words import limits_in, print_limits
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes, parse_size
 
 if TYPE_CHECKING:
+    from orchestrator.extensions.standing_disks.standing import KnownDisk
     from orchestrator.powers import World
-    from orchestrator.tiers.common.emulated.standing import KnownDisk, StandingDisk
+    from orchestrator.tiers.common.emulated.standing_notes import StandingDisk
 
-DiskArgument = Annotated[str, Argument(autocompletion=completion.disks)]
+
+def _disks(_: Context) -> list[str]:
+    """The disks that stand."""
+    # The files of their data tell which stand, because asking the engine takes seconds.
+    files = (CACHE / "standing").glob("*.img")
+    return sorted([file.stem for file in files])
+
+
+DiskArgument = Annotated[str, Argument(autocompletion=completion.completing(_disks))]
 # The size of a disk without --size. Its file is sparse, and takes what is written to it.
 _SIZE_BYTES = 20 * 2**30
 
@@ -45,11 +56,10 @@ def up(
     gate: bool = False,
 ) -> None:
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
-    from orchestrator.cli.disks import standing_disks
+    from orchestrator.extensions.standing_disks import gated, requests
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.gates import gate_table
     from orchestrator.tiers import emulated
-    from orchestrator.tiers.common.emulated import standing_requests
     from orchestrator.tiers.common.real import node_places
 
     bought, bought_bytes = _emulated(app, tier, changes or ())
@@ -65,11 +75,11 @@ def up(
         emulated.EmulatedTier().check(bought, world)
         # The disk's file is in the cache, and `clean` of this machine must know it as its own.
         app.sign_cache()
-        wanted = standing_requests.prepared(
+        wanted = requests.prepared(
             name or at.name, at, bought.title, size_bytes, default_bytes, data, world
         )
         app.progress.step(f"putting up {wanted.name}: {bought.title}", 5)
-        measured = standing_disks.put_up(wanted, bought, gate, world)
+        measured = gated.put_up(wanted, bought, gate, world)
     app.progress.done()
     shown_size = format_bytes(wanted.size_bytes)
     app.out.print(f"{bought.title}, {shown_size}, is up at {wanted.at}")
@@ -121,8 +131,7 @@ def down(
     dry_run: options.OnlyShowOption = False,
 ) -> None:
     """Takes a disk down, with its data unless --keep-data. Needs root."""
-    from orchestrator.cli.disks import standing_disks
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.extensions.standing_disks import standing, words
     from orchestrator.tiers.common.real import node_places
 
     # Neither of the two is given, or both are.
@@ -139,7 +148,7 @@ def down(
         disks = (standing.named(name, world),)
     if dry_run:
         for standing_disk in disks:
-            line = standing_disks.would_become(standing_disk.disk, keep_data)
+            line = words.would_become(standing_disk.disk, keep_data)
             app.out.print(line, soft_wrap=True)
         return
     if not keep_data and not yes:
@@ -163,7 +172,7 @@ def _taken_down(
     disks: Sequence[KnownDisk], world: World, keep_data: bool, app: App
 ) -> list[TierbenchError]:
     """Takes them down, and says what became of their data; returns why some stayed."""
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.extensions.standing_disks import standing
 
     stayed: list[TierbenchError] = []
     for standing_disk in disks:
@@ -183,10 +192,10 @@ def _taken_down(
 
 def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:
     """Asks before data in images of ours are removed. UsageError if nobody can be asked."""
-    from orchestrator.cli.disks import standing_disks
+    from orchestrator.extensions.standing_disks import words
 
     # A file that the user gave with --data stays in any case.
-    images = [standing_disks.with_size(disk) for disk in disks if disk.own_image]
+    images = [words.with_size(disk) for disk in disks if disk.own_image]
     if not images:
         return
     lost = ", ".join(images)
@@ -210,8 +219,7 @@ def record(
     allow_root_disk: bool = False,
 ) -> None:
     """Measures a mounted disk into a small file for a profile: about three minutes."""
-    from orchestrator.cli.disks import standing_disks
-    from orchestrator.tiers.common.real import recording
+    from orchestrator.extensions.standing_disks import recording, words
 
     file = out_file or Path("recorded-disk.json")
     # The file is checked before three minutes of measuring, not after them.
@@ -232,7 +240,7 @@ def record(
     )
     files.write_json(file, recorded.model_dump())
     app.progress.done()
-    for line in standing_disks.recorded_in_words(recorded):
+    for line in words.recorded_in_words(recorded):
         app.out.print(line)
     written = (
         f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
@@ -255,14 +263,13 @@ def _check_new(file: Path) -> None:
 @takes(shown_as=forms.OF_LISTS)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
-    from orchestrator.cli.disks import standing_disks
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.extensions.standing_disks import standing, words
 
     world = app.world()
-    disks = standing_disks.listed(standing.standing_disks(world), world)
+    disks = words.listed(standing.standing_disks(world), world)
     shown: RenderableType = "no disk was put up here"
     if disks:
-        shown = standing_disks.table(disks)
+        shown = words.table(disks)
     app.out.show(disks, shown, names=[str(disk["name"]) for disk in disks])
 
 
@@ -270,7 +277,8 @@ def show(app: App) -> None:
 @takes()
 def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     """Changes limits of a disk that is up."""
-    from orchestrator.tiers.common.emulated import limit_changes, standing
+    from orchestrator.extensions.standing_disks import standing
+    from orchestrator.tiers.common.emulated import limit_changes
 
     changes = limits_in(limits)
     world = app.world()
@@ -280,33 +288,6 @@ def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     # Limits that the disk itself tells, which may be rounded.
     enforced = limit_changes.change(standing_disk.disk.container, changes, world)
     print_limits(changes, enforced, app)
-
-
-def limits_in(words: Sequence[str]) -> dict[str, float]:
-    """`name=number` words → limits. UsageError for a word that is not one."""
-    limits: dict[str, float] = {}
-    for text in words:
-        name, equals, value = text.partition("=")
-        try:
-            limits[name] = float(value)
-        except ValueError as error:
-            wrong = "has no value"
-            if equals:
-                wrong = "is not name=number"
-            raise UsageError(
-                f"{text!r} {wrong}", "for example `iops=4000 bytes_per_s=1e8`"
-            ) from error
-    return limits
-
-
-def print_limits(
-    changes: Mapping[str, float], enforced: Mapping[str, float], app: App
-) -> None:
-    """Prints what the disk enforces now of each limit that was changed."""
-    for limit, value in changes.items():
-        enforced_value = enforced.get(limit, value)
-        # A float is exact to 15 digits. With fewer, bytes per second would get an exponent.
-        app.out.print(f"{limit} = {enforced_value:.15g}")
 
 
 def _require_root(verb: str, app: App) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from orchestrator import units
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.extensions.standing_disks import standing
 from orchestrator.powers import World
-from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.emulated.standing_notes import StandingDisk
 
 # It becomes a part of a container's name, and the name of a file.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
@@ -21,7 +22,7 @@ def prepared(
     default_bytes: int,
     data: Path | None,
     world: World,
-) -> standing.StandingDisk:
+) -> StandingDisk:
     """Checks a request and returns the disk to be made. `data`: its image file, if it shall not be
     one in the cache. UsageError or UnavailableError, and nothing was changed, if the disk cannot be
     put up there."""
@@ -56,7 +57,7 @@ def prepared(
         own_image = left.disk.own_image
         # The leftover is cleared last: whatever is refused above leaves things as they were.
         standing.clear(left, world)
-    return standing.StandingDisk(
+    return StandingDisk(
         name=name,
         at=str(at),
         tier=tier,

@@ -1,8 +1,7 @@
-"""What `tierbench disk` does with disks outside of a campaign, and how it says what they are."""
+"""How `tierbench disk` says what disks are, and what would become of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,61 +11,15 @@ from rich.text import Text
 from orchestrator import powers, units
 from orchestrator.cli.common import console
 from orchestrator.design.latency_quantiles import quantile_s
-from orchestrator.parts import Disks
+from orchestrator.extensions.standing_disks import standing
 from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
-from orchestrator.tier import Gate, Quantiles, Tier
-from orchestrator.tiers.common.emulated import (
-    limit_changes,
-    running_disks,
-    server_limits,
-    standing,
-)
-from orchestrator.tiers.common.gate import truth_gate
+from orchestrator.tier import Quantiles
+from orchestrator.tiers.common.emulated import running_disks
+from orchestrator.tiers.common.emulated.standing_notes import StandingDisk
 from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
 
-def put_up(
-    disk: standing.StandingDisk,
-    tier: Tier,
-    gate: bool,
-    world: powers.World,
-    take: Callable[..., Gate] = truth_gate.take,
-) -> Gate | None:
-    """Puts the disk up; measures it first if `gate` says so."""
-    limits = server_limits.limits_of(tier)
-    base = limits
-    if gate:
-        # The check is without bursts: fio would measure how full the bucket is, and not the limit.
-        base = server_limits.limits_of(tier.without_burst())
-    burst = {key: limits[key] for key in limits if key not in base}
-    # If the check cannot be made all is taken down again; a disk that fails it stays.
-    with standing.put_up(disk, base, world, tier.latency.model) as disks:
-        if not gate:
-            return None
-        measured = _measured_in_folder(disk, disks, partial(take, tier), world)
-        if burst:
-            # The burst is allowed only now, so that fio has spent none of the credit.
-            limit_changes.change(disk.container, burst, world)
-    return measured
-
-
-def _measured_in_folder(
-    disk: standing.StandingDisk,
-    disks: Disks,
-    take: Callable[[Disks, powers.World], Gate],
-    world: powers.World,
-) -> Gate:
-    """The gate, in a folder of its own: the disk may hold a user's data, which are not touched."""
-    (volume,) = disks.volumes
-    folder = f"{disk.at}/tierbench-gate"
-    inside = replace(disks, volumes=(replace(volume, name=folder),))
-    try:
-        return take(inside, world)
-    finally:
-        world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
-
-
-def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
+def would_become(disk: StandingDisk, keep_data: bool) -> str:
     """What taking it down would do."""
     data = f"would stay in {disk.image}"
     if disk.own_image and not keep_data:
@@ -74,7 +27,7 @@ def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
     return f"{disk.name} at {disk.at} would be taken down; its data {data}"
 
 
-def with_size(disk: standing.StandingDisk) -> str:
+def with_size(disk: StandingDisk) -> str:
     """Its name, and the bytes of its data where that is known."""
     # Bytes that the file takes, not its length: it is sparse. The unit of st_blocks is 512 bytes on
     # every file system of Linux (stat(2)).

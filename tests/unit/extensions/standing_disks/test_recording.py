@@ -14,6 +14,12 @@ import pytest
 
 from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.errors import GateError
+from orchestrator.extensions.standing_disks import recording
+from orchestrator.extensions.standing_disks.recording import (
+    RecordingEffort,
+    StepRate,
+    burst_in,
+)
 from orchestrator.planning import recorded_disk
 from orchestrator.platforms import own_images
 from orchestrator.powers import Clock, Container, World
@@ -22,8 +28,6 @@ from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.common.gate import expected
-from orchestrator.tiers.common.real import recording
-from orchestrator.tiers.common.real.recording import RecordingEffort, StepRate, burst_in
 from tests import ROOT
 from tests.clocks import SetClock
 from tests.fakes import FakeClock, FakePlatform, fake_world

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.disks import disks, standing_disks
 from orchestrator.cli.measure import campaign
 from orchestrator.errors import EXIT_UNAVAILABLE, EXIT_USAGE, RunError, UsageError
+from orchestrator.extensions.standing_disks import commands, gated, requests, standing
 from orchestrator.parts import Disks
 from orchestrator.planning import named_tiers
 from orchestrator.powers import World
 from orchestrator.system import host, machine_caches
 from orchestrator.tier import Burst, Gate, Tier
-from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests import ROOT
 from tests.apps import tierbench
 from tests.fakes import QuietProgress, this_machine_has
@@ -136,11 +135,11 @@ def test_every_disk_that_stays_up_is_said(place: Place) -> None:
     app = place.app()
     stayed = [RunError(f"{name} could not be unmounted") for name in ("p15", "p10")]
     with pytest.raises(RunError, match="p15 could not be unmounted"):
-        disks.raise_first(stayed, app)
+        commands.raise_first(stayed, app)
     progress = app.progress
     assert isinstance(progress, QuietProgress)
     assert progress.said == ["p10 could not be unmounted"]
-    disks.raise_first([], app)
+    commands.raise_first([], app)
 
 
 def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> None:
@@ -191,10 +190,8 @@ def test_the_gate_measures_the_base_and_burst_comes_after(place: Place) -> None:
         seen.append(place.engine.limits.get("iops_burst", 0))
         return Gate(tier.name, 0.0, ())
 
-    disk = standing_requests.prepared(
-        "p15", place.at, "A tier", None, 2**30, None, place.world
-    )
-    standing_disks.put_up(disk, BURSTING, True, place.world, take)
+    disk = requests.prepared("p15", place.at, "A tier", None, 2**30, None, place.world)
+    gated.put_up(disk, BURSTING, True, place.world, take)
     assert (seen, place.engine.limits["iops_burst"]) == ([0], 3500)
 
 

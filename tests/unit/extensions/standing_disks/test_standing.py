@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
+from orchestrator.extensions.standing_disks import requests, standing
 from orchestrator.powers import ContainerState
-from orchestrator.tiers.common.emulated import standing, standing_requests
+from orchestrator.tiers.common.emulated import standing_notes
 from tests.fakes import FakeClock, this_machine_has
 from tests.standing import GIB, LIMITS, Place
 
@@ -33,7 +34,9 @@ def test_a_disk_stays_until_it_is_taken_down(place: Place) -> None:
     (one,) = standing.standing_disks(place.world)
     assert (one.disk, one.state) == (disk, "up")
     assert place.state() == (True, True, True)
-    assert "`tierbench disk down p15`" in standing.reminders(place.world.platform)[0]
+    assert (
+        "`tierbench disk down p15`" in standing_notes.reminders(place.world.platform)[0]
+    )
     assert place.down() is None
     assert place.is_clean() and standing.standing_disks(place.world) == ()
 
@@ -44,9 +47,7 @@ def test_up_is_all_or_nothing(place: Place, refuses: str) -> None:
     with pytest.raises(TierbenchError):
         if refuses != "the block":
             place.up()
-        disk = standing_requests.prepared(
-            "p15", place.at, "P15", None, GIB, None, place.world
-        )
+        disk = requests.prepared("p15", place.at, "P15", None, GIB, None, place.world)
         with standing.put_up(disk, LIMITS, place.world):
             raise RunError("the gate could not run")
     assert place.is_clean()
@@ -176,7 +177,7 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(
     assert [one.state for one in standing.standing_disks(place.world)] == [
         "not running"
     ]
-    assert standing.reminders(place.world.platform) == ()
+    assert standing_notes.reminders(place.world.platform) == ()
     again = place.up()
     assert (again.image, again.own_image, again.own_folder) == (disk.image, True, True)
     assert Path(again.image).read_text() == "rows" and place.state() == (

@@ -14,36 +14,22 @@ from orchestrator import model, parts
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common.machine_facts import text_of
-from orchestrator.powers import Platform, World
+from orchestrator.powers import World
 from orchestrator.system.clock import wait_while
 from orchestrator.tier import LatencyModel
-from orchestrator.tiers.common.emulated import disk_server, running_disks
+from orchestrator.tiers.common.emulated import (
+    disk_server,
+    running_disks,
+    standing_notes,
+)
+from orchestrator.tiers.common.emulated.standing_notes import StandingDisk
 
-_CONTAINER = "tierbench-standing-"
 _MOUNT_S = 60.0
 _UNMOUNT_S = 3600.0  # unwritten data are written at the tier's speed
 _STOP_S = 20.0
 # A container that is being made has all mounts of this machine for a moment, then lets go of them.
 _STARTING_S = 5.0
 _FEW = 3  # processes that a message names
-
-
-@dataclass(frozen=True)
-class StandingDisk:
-    """One disk as it was asked for. `image`: the file that holds its bytes; `own_image`: it was
-    made in the cache, and goes when the disk is taken down; `own_folder`: so does `at`."""
-
-    name: str
-    at: str
-    tier: str
-    image: str
-    size_bytes: int
-    own_image: bool
-    own_folder: bool
-
-    @property
-    def container(self) -> str:
-        return f"{_CONTAINER}{self.name}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class KnownDisk:
 
 def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     """All standing disks of this machine, by name."""
-    disks = _noted(world.platform)
+    disks = standing_notes.noted(world.platform)
     if not disks:
         return ()
     mount_at = mounted(world)
@@ -92,29 +78,6 @@ def _own_mount(
     if behind == "/" or f"/{disk.container}/" in behind:
         return mount
     return None
-
-
-def reminders(platform: Platform) -> tuple[str, ...]:
-    """One sentence for each standing disk that runs: whatever uses it is other load on this
-    machine, and only its own name takes it down."""
-    texts: list[str] = []
-    for disk, runs in _noted(platform):
-        if runs:
-            texts.append(
-                f"the disk {disk.name} is up at {disk.at}: "
-                f"`tierbench disk down {disk.name}` takes it down"
-            )
-    return tuple(texts)
-
-
-def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
-    """Each disk, and whether its container runs."""
-    disks: list[tuple[StandingDisk, bool]] = []
-    for container in platform.find_containers(disk_server.STANDING_ROLE):
-        if container.note and container.name.startswith(_CONTAINER):
-            disk = StandingDisk(**json.loads(container.note))
-            disks.append((disk, container.state.is_running))
-    return disks
 
 
 def named(name: str, world: World) -> KnownDisk:

@@ -13,9 +13,9 @@ import pytest
 from orchestrator.cli import main
 from orchestrator.cli.common.console import LastingConsole
 from orchestrator.errors import UsageError
+from orchestrator.extensions.standing_disks import recording
 from orchestrator.planning import recorded_disk
 from orchestrator.system import host
-from orchestrator.tiers.common.real import recording
 from tests.apps import an_app
 from tests.fakes import FakePlatform
 

@@ -1,1 +1,0 @@
-"""Commands for disks that stand."""
