@@ -81,7 +81,7 @@ def keep(folder: Path, state: PanelState) -> None:
 
     It is not brought to the disk at once, because that would disturb what is measured.
     NotWrittenError if it cannot be written."""
-    with files.replacing(folder / FILE, lasting=False) as opened:
+    with files.replacing(folder / FILE, private=True, lasting=False) as opened:
         opened.write(files.json_text(asdict(state)).encode())
 
 

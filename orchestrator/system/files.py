@@ -35,9 +35,7 @@ _ADDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextlib.contextmanager
-def replacing(
-    file: Path, *, private: bool = True, lasting: bool = True
-) -> Iterator[IO[bytes]]:
+def replacing(file: Path, *, private: bool, lasting: bool) -> Iterator[IO[bytes]]:
     """Replaces a file by what the block writes, when the block ends.
 
     A link of that name is replaced. A file that others could read stays readable for them.
@@ -130,7 +128,7 @@ def write_text(file: Path, text: str, private: bool = True) -> None:
 
     Bytes that are not UTF-8, as in names of files on an old disk, are written as escapes."""
     content = text.encode("utf-8", errors="backslashreplace")
-    with replacing(file, private=private) as opened:
+    with replacing(file, private=private, lasting=True) as opened:
         opened.write(content)
 
 
@@ -287,7 +285,10 @@ def write_named(
 
 def copy(source: Path, file: Path) -> None:
     """Copies `source` to `file`."""
-    with source.open("rb") as content, replacing(file) as opened:
+    with (
+        source.open("rb") as content,
+        replacing(file, private=True, lasting=True) as opened,
+    ):
         shutil.copyfileobj(content, opened)
 
 

@@ -24,7 +24,7 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
         return
     table = pa.Table.from_pandas(first, preserve_index=False)
     with (
-        files.replacing(file, lasting=lasting) as opened,
+        files.replacing(file, private=True, lasting=lasting) as opened,
         pq.ParquetWriter(opened, table.schema, write_page_checksum=True) as writer,
     ):
         writer.write_table(table)

@@ -11,7 +11,7 @@ from orchestrator.system.sql import Connect
 
 
 def clean(
-    world: World, connect: Connect = sql.session, only_list: bool = False
+    world: World, connect: Connect = sql.session, *, only_list: bool
 ) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""

@@ -127,7 +127,7 @@ def _trust(authority: bytes, network: Network, up: ExitStack, world: World) -> T
     file = world.cache / "certificates" / network.name / tls.AUTHORITY
     up.callback(shutil.rmtree, file.parent, ignore_errors=True)
     files.make_folder(file.parent)
-    with files.replacing(file) as opened:
+    with files.replacing(file, private=True, lasting=True) as opened:
         opened.write(authority)
     return Tls("verify-full", str(file.resolve()))
 

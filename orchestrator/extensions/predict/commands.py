@@ -121,14 +121,18 @@ def advise(
     of_classes = class_volumes.is_on_them(predictor.measured)
     if enforcement is not None:
         of_classes = enforcement == "storage-class"
-    offers = Offers(app.root, predictor, clauses, of_classes, app.progress)
+    offers = Offers(
+        app.root, predictor, clauses, of_classes=of_classes, progress=app.progress
+    )
     unbounded = _layouts(offers, tier, size)
     app.progress.done()
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     cell = measured_cell(campaign, predictor.measured, name)
     chosen = worth_measuring(predictions)
     commands = tuple(
-        commands_that_measure(campaign, cell.workload, chosen, slo, of_classes)
+        commands_that_measure(
+            campaign, cell.workload, chosen, slo, of_classes=of_classes
+        )
     )
     objectives = [format_objective(clause) for clause in clauses]
     own_machine = predictor.measured.record.profile.cluster.vm or ""

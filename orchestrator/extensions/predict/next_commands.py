@@ -24,7 +24,8 @@ def commands_that_measure(
     workload: str,
     tiers: Sequence[Prediction],
     slo: str = "",
-    of_classes: bool = False,
+    *,
+    of_classes: bool,
 ) -> Iterator[str]:
     """Commands that measure these tiers, each on its machine, as the run was measured.
 

@@ -39,7 +39,8 @@ class Offers:
         root: Path,
         predictor: Predictor,
         clauses: Sequence[Objective] = (),
-        of_classes: bool = False,
+        *,
+        of_classes: bool,
         progress: Progress | None = None,
     ) -> None:
         self._root = root

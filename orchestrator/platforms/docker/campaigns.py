@@ -50,7 +50,7 @@ class Leftovers:
         self._client = engine.client
         self._guard = guard
 
-    def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+    def sweep(self, only_list: bool) -> tuple[str, ...]:
         """Removes what `Platform.sweep` says.
 
         `only_list`: without things of this campaign, which removes them itself.

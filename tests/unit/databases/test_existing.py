@@ -217,9 +217,9 @@ def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None
     assert progress.said == [
         "the database tierbench is left alone: campaign c9 on vm-7 has made one of that name since"
     ]
-    assert not list(left_behind.clean(existing_world(), server.connect)), (
-        "nothing of ours is there"
-    )
+    assert not list(
+        left_behind.clean(existing_world(), server.connect, only_list=False)
+    ), "nothing of ours is there"
 
 
 def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
@@ -233,7 +233,7 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
         running(server, spec()),
     ):
         pass
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
     assert len(remembered.leftovers(CACHE[-1])) == 1, "that host still needs it"
 
@@ -475,7 +475,7 @@ def test_what_took_its_name_in_the_last_moment_is_not_dropped() -> None:
     (text,) = progress.said
     assert "somebody has just replaced the database" in text
     server.before = lambda _statement: None
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert "left alone, because somebody else has made one" in line
     assert server.databases["tierbench"] == {"payroll"}
 
@@ -513,7 +513,7 @@ def test_one_that_was_being_dropped_at_a_kill_is_dropped_later(last: str) -> Non
         server.before = before
     assert len(server.databases) == 2
     server.before = lambda _statement: None
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"postgres": set()}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -531,12 +531,14 @@ def test_cleaning_drops_what_is_remembered() -> None:
     server.busy = 0
     (listed,) = left_behind.clean(existing_world(), server.connect, only_list=True)
     assert "tierbench" in server.databases
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert listed == f"{line}, if it still exists and still belongs to tierbench"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases
-    assert list(left_behind.clean(existing_world(), server.connect)) == []
+    assert (
+        list(left_behind.clean(existing_world(), server.connect, only_list=False)) == []
+    )
 
 
 def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
@@ -544,7 +546,7 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     left_by("c9", server)
     declared, _ = declaration.read(spec())
     remembered.remember(CACHE[-1], declared, remembered.owner_here(CACHE[-1], "c0", 5))
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
 
@@ -559,7 +561,9 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
         (line,) = left_behind.clean(
-            existing_world(), Server(unreachable=("db.example",)).connect
+            existing_world(),
+            Server(unreachable=("db.example",)).connect,
+            only_list=False,
         )
         assert line.endswith(
             'drop it with: psql "host=db.example port=6000 user=owner dbname=postgres '

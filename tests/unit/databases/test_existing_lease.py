@@ -173,7 +173,7 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     server.lease = json.dumps({**OTHER, "process": ended_process()})
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.startswith("database tierbench_campaign at ") and line.endswith(
         "of campaign c1"
     )
@@ -215,7 +215,7 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(
     server.databases["tierbench_campaign"].clear()
     if not marked:
         server.comments.clear()  # its connection limit is still there
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -230,7 +230,7 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
     killed.__enter__()
     server.databases["tierbench_campaign"] = {"payroll"}
     server.comments = {"tierbench_campaign": comment} if comment else {}
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.endswith(": left alone, because others made it") and "psql" not in line
     assert server.databases["tierbench_campaign"] == {"payroll"}
     assert remembered.leftovers(CACHE[-1]) == ()
@@ -245,7 +245,7 @@ def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
     assert "`tierbench clean` drops it when no campaign is on the cluster" in text
     server.unreachable = ()
     held_by(server)
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
 
 
@@ -254,7 +254,7 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     held_by(server)
-    (line,) = left_behind.clean(existing_world(), server.connect)
+    (line,) = left_behind.clean(existing_world(), server.connect, only_list=False)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
     assert json.loads(server.lease) == OTHER
 

@@ -54,6 +54,7 @@ def test_it_sees_what_this_computer_sees() -> None:
         own.system,
     )
     assert (theirs.cpus, theirs.memory_bytes) == (own.cpus, own.memory_bytes)
+    assert here.is_here and not far.is_here
     far.close()
 
 

@@ -13,7 +13,15 @@ from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.model import Doubt
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Column,
+    Document,
+    Stamp,
+    Table,
+)
 from orchestrator.report.campaign_tables import sparkline
 from orchestrator.report.document import arrange
 from orchestrator.report.exports import junit
@@ -266,3 +274,18 @@ def test_a_limit_keeps_its_sign_and_a_layout_its_count() -> None:
     assert wording.unbroken("misses nopm > 4000") == "misses nopm >\u00a04000"
     assert wording.unbroken("2 × 125 GiB") == "2\u00a0×\u00a0125\u00a0GiB"
     assert wording.unbroken("7.99 ms ± 4.7 %") == "7.99\u00a0ms ±\u00a04.7\u00a0%"
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        Cell("x").missing,
+        Cell("x").strong,
+        Column("tier").numeric,
+        Charts((), ()).wide,
+        Stamp("label", "text", "").is_in_brief,
+    ],
+    ids=["missing", "strong", "numeric", "wide", "in brief"],
+)
+def test_what_a_section_does_not_mark_is_shown_as_usual(marked: bool) -> None:
+    assert not marked

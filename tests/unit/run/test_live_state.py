@@ -44,7 +44,9 @@ def test_a_file_that_has_to_last_waits_for_its_bytes_and_its_name(
     tmp_path: Path,
 ) -> None:
     def write() -> None:
-        with files.replacing(tmp_path / "plan.json") as opened:
+        with files.replacing(
+            tmp_path / "plan.json", private=True, lasting=True
+        ) as opened:
             opened.write(b"{}")
 
     assert count_syncs(write) == 2

@@ -121,6 +121,18 @@ def test_one_that_cannot_be_taken_down_does_not_keep_the_others() -> None:
     assert nodes.up == {2}
 
 
+def test_brackets_are_entered_at_once_unless_it_is_said_otherwise() -> None:
+    """Each waits until the other is entered too."""
+    both = threading.Barrier(2, timeout=10)
+
+    @contextmanager
+    def waiting() -> Iterator[int]:
+        yield both.wait()
+
+    with at_once.entered([waiting(), waiting()]) as places:
+        assert sorted(places) == [0, 1]
+
+
 def test_nodes_may_be_started_in_turn_and_still_none_stays() -> None:
     order: list[int] = []
     nodes = Nodes("start 3")

@@ -239,3 +239,10 @@ def test_what_a_link_names_gives_no_owner(tmp_path: Path) -> None:
     file.symlink_to(victim)
     write_text(file)
     assert owner(file) == owner(tmp_path)
+
+
+def test_a_new_file_is_for_its_user_alone_unless_it_is_said_to_be_for_all(
+    tmp_path: Path,
+) -> None:
+    files.write_text(tmp_path / "text", "x")
+    assert stat.S_IMODE((tmp_path / "text").stat().st_mode) == 0o600

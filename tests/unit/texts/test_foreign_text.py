@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.texts.foreign_text import short, shortened
+from orchestrator.texts.foreign_text import is_printable, short, shortened
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,13 @@ def test_a_name_is_cut_before_a_character_that_does_not_fit(
     most_bytes: int, name: str
 ) -> None:
     assert shortened("ab\u00fc", most_bytes) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "is_line"),
+    [("a name", True), ("a\nb", False), ("a\tb", False), ("a\x1b[2J", False)],
+)
+def test_a_line_of_text_has_no_sign_that_moves_the_cursor(
+    name: str, is_line: bool
+) -> None:
+    assert is_printable(name) is is_line

@@ -26,7 +26,18 @@ from orchestrator.powers import (
     World,
 )
 from orchestrator.run import busy_machines
-from orchestrator.tier import DISKS, Burst, DiskKind, Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import (
+    DISKS,
+    Burst,
+    ClassWanted,
+    DiskKind,
+    Emulated,
+    Gate,
+    GateCheck,
+    Limits,
+    NodeDisks,
+    Tier,
+)
 from orchestrator.tiers import mounted, tier_mechanisms
 from orchestrator.tiers.common.emulated import (
     disk_server,
@@ -128,6 +139,22 @@ _CHECKED = {"has_gate", "has_limits", "can_keep_data"}
 def test_what_is_true_of_each_kind_of_disk(kind: DiskKind, true: set[str]) -> None:
     disk = DISKS[kind]
     assert {name for name in _OF_DISKS if getattr(disk, name)} == true
+
+
+def test_a_disk_of_which_no_more_is_declared_counts_256_kib_as_one_io() -> None:
+    assert Limits(iops=1000).io_unit_bytes == 256 * 1024
+
+
+def test_a_burst_lasts_as_long_as_the_providers_unless_its_profile_shortens_it() -> (
+    None
+):
+    assert Emulated().burst_time_scale == 1.0
+
+
+def test_a_class_of_volumes_is_wanted_for_one_node_until_it_is_known_for_how_many() -> (
+    None
+):
+    assert ClassWanted("premium").nodes == 1
 
 
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:

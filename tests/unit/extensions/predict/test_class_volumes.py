@@ -172,5 +172,7 @@ def test_advice_for_emulated_disks_measures_no_volumes_of_classes() -> None:
     predictor = Predictor(campaign, campaign.done[0])
     offers = Offers(ROOT, predictor, of_classes=False)
     predictions = list(offers.predictions(["azure/P15:count=2"], may_skip=False))
-    *_, compare = next_commands.commands_that_measure(campaign, "tpcc", predictions)
+    *_, compare = next_commands.commands_that_measure(
+        campaign, "tpcc", predictions, of_classes=False
+    )
     assert compare.endswith("--workloads tpcc --platform kubernetes")

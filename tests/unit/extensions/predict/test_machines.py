@@ -63,7 +63,7 @@ def offers(
         profiles=["ultra"], workloads=["tpcc"], repetitions=1, nodes=1, change=change
     )
     predictor = Predictor(campaign, campaign.done[0])
-    return Offers(ROOT, predictor, clauses, progress=progress)
+    return Offers(ROOT, predictor, clauses, of_classes=False, progress=progress)
 
 
 def test_whoever_waits_for_a_search_sees_how_many_layouts_are_done() -> None:

@@ -147,11 +147,13 @@ def test_advice_looks_at_logs_of_their_own_where_commits_wait_for_one(
     campaign = store.load(folder)
     (run,) = [run for run in campaign.done if run.record.run.slug == RUN]
     predictor = Predictor(campaign, run)
-    (alone,) = Offers(ROOT, predictor).predictions(["azure/P15"], may_skip=False)
+    (alone,) = Offers(ROOT, predictor, of_classes=False).predictions(
+        ["azure/P15"], may_skip=False
+    )
     # More than the one disk is likely to do, and less than it may do with a log elsewhere.
     more_per_s = 1.04 * alone.figures["throughput_per_s"].value
     clauses = [Objective("throughput_per_s", "all", more_per_s)]
-    found = Offers(ROOT, predictor, clauses).search(["azure/P15"])
+    found = Offers(ROOT, predictor, clauses, of_classes=False).search(["azure/P15"])
     single, *layouts = found
     assert single.tier == "azure/P15"
     assert layouts, "a layout with a log's disk may meet it"
