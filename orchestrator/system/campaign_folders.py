@@ -28,7 +28,7 @@ def present(results: Path) -> list[Path]:
     `latest`. NotReadableError for `results` itself."""
     folders: list[Path] = []
     for path in _below(results):
-        if _may_have_plan(path):
+        if may_have_plan(path):
             folders.append(path)
     return folders
 
@@ -38,7 +38,7 @@ def without_plan(results: Path) -> list[Path]:
     itself."""
     folders: list[Path] = []
     for path in _below(results):
-        if not _may_have_plan(path):
+        if not may_have_plan(path):
             folders.append(path)
     return folders
 
@@ -47,7 +47,7 @@ def begun(results: Path) -> list[Path]:
     """Folders with a plan, and those that are named as a campaign's but have none."""
     folders: list[Path] = []
     for path in _below(results):
-        if clock.from_stamp(path.name) is not None or _may_have_plan(path):
+        if clock.from_stamp(path.name) is not None or may_have_plan(path):
             folders.append(path)
     return folders
 
@@ -58,7 +58,7 @@ def newest(results: Path) -> Path | None:
 
     A folder `latest`, of a copy that followed links, says nothing of later campaigns."""
     latest = results / LATEST
-    if latest.is_symlink() and _may_have_plan(latest):
+    if latest.is_symlink() and may_have_plan(latest):
         return latest
     return max(present(results), key=_begin_and_name, default=None)
 
@@ -71,7 +71,7 @@ def _below(results: Path) -> list[Path]:
     return [path for path in paths if plain_files.is_folder(path)]
 
 
-def _may_have_plan(folder: Path) -> bool:
+def may_have_plan(folder: Path) -> bool:
     """Whether a folder may have a plan. If it is closed to this user, its name decides."""
     try:
         return plain_files.kind_of(folder / PLAN) != "nothing"

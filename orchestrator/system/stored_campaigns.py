@@ -100,7 +100,7 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     except TierbenchError as error:
         fault = error.what
         # It may be what an extension keeps that is not installed here.
-        if not (folder / campaign_folders.PLAN).is_file():
+        if not campaign_folders.may_have_plan(folder):
             fault = next(extension_files.not_shown_in(folder), fault)
         return campaign_list.Entry(folder.name, stamp_s, fault=fault)
     except Exception as error:  # whatever is in a folder: the others are still listed
