@@ -11,13 +11,15 @@ from orchestrator.analysis import results
 from orchestrator.analysis.metric_values import value_of
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters.counter_series import Array
 from orchestrator.analysis.telemetry.use import machine_cpu, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.design.nodes_by_role import nodes_of_role
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 
-# Counters in the order of the fields of `_RunTotals`.
+TRANSACTIONS = "transactions"
+# Counters of disks that are sampled of database nodes.
 _COUNTED = (
     counter_names.READS,
     counter_names.WRITES,
@@ -63,7 +65,7 @@ class CountedLoad:
     database: Sequence[Node]
     cpu_s: Mapping[str, float]  # CPU time of a transaction, by role
     cpu_limits: Mapping[str, float]  # cores by node
-    counted: np.ndarray  # rows of `_counted` since the begin
+    counted: Mapping[str, Array]  # `_counted`
     totals: _RunTotals
     log: LogUse
     seen: Evidence  # values of the first database node
@@ -109,9 +111,8 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     database = nodes_of_role(record.nodes, "database")
     cpu_s = _cpu_s(run, rate)
     cpu_limits = machine_cpu.cpu_limits(record.nodes, cpus)
-    rows = _counted(run)
-    grown = rows - rows[:1]  # counters of devices began when their machine did
-    has_samples = grown.shape[0] > 1
+    counted = _counted(run)
+    has_samples = counted[TRANSACTIONS].size > 1
     if not rate or not cpu_s.get("database") or not has_samples:
         raise _not_all_known(record.run.slug)
     for node in database:
@@ -123,8 +124,8 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
         database=database,
         cpu_s=cpu_s,
         cpu_limits=cpu_limits,
-        counted=grown,
-        totals=_RunTotals(*(grown[-1] + _NONE).tolist()),
+        counted=counted,
+        totals=_totals(counted),
         log=log_use(record),
         seen=node_use.gather(run, cpus).get(database[0].name, Evidence()),
     )
@@ -166,25 +167,42 @@ def _grown(record: Record, counter: str) -> float:
     return max(0.0, after - before)
 
 
-def _counted(run: RunData) -> np.ndarray:
-    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
-    was sampled of all database nodes together, in the order of `_COUNTED`. No row without
-    intervals."""
+def _counted(run: RunData) -> dict[str, Array]:
+    """What was done since the warm-up began, a value for each second: transactions, and by
+    counter what all database nodes did together. Empty arrays without intervals."""
     database = {node.name for node in run.record.nodes if node.role == "database"}
-    # Each interval is of a second: the end of the last one is a row too.
+    # Each interval is of a second: the end of the last one has a value too.
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
     done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
-    rows = np.zeros((len(times_s), 1 + len(_COUNTED)))
-    rows[:, 0] = done[: len(times_s)]
+    counted = {counter: np.zeros(len(times_s)) for counter in _COUNTED}
     for samples in run.sampled.by_nodes():
         is_wanted = samples["node"].isin(database) & samples["metric"].isin(_COUNTED)
-        series = samples[is_wanted].groupby(["node", "metric"], observed=True)
-        for (_, metric), sampled in series:
-            column = 1 + _COUNTED.index(str(metric))
+        by_series = samples[is_wanted].groupby(["node", "metric"], observed=True)
+        for (_, counter), sampled in by_series:
             # Nodes are sampled at moments of their own, which need not be those of the intervals.
-            rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
-    return rows
+            values = np.interp(times_s, sampled["time_s"], sampled["value"])
+            counted[str(counter)] += values
+    counted[TRANSACTIONS] = done[: len(times_s)]
+    for series in counted.values():
+        # Counters of devices began when their machine did.
+        series -= series[:1].copy()
+    return counted
+
+
+def _totals(counted: Mapping[str, Array]) -> _RunTotals:
+    def total(counter: str) -> float:
+        return float(counted[counter][-1]) + _NONE
+
+    return _RunTotals(
+        transactions=total(TRANSACTIONS),
+        reads=total(counter_names.READS),
+        writes=total(counter_names.WRITES),
+        read_bytes=total(counter_names.READ_BYTES),
+        written_bytes=total(counter_names.WRITTEN_BYTES),
+        write_s=total(counter_names.WRITE_SECONDS),
+        read_s=total(counter_names.READ_SECONDS),
+    )
 
 
 def _not_all_known(run: str) -> UsageError:

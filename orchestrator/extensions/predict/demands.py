@@ -15,12 +15,15 @@ from orchestrator import facts
 from orchestrator.analysis import disks_of_nodes, results
 from orchestrator.analysis.metric_values import value_of
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters.counter_series import Array
 from orchestrator.analysis.telemetry.use import cap_binding, node_use
 from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence, largest
 from orchestrator.design import varied_workloads
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.counted_load import (
+    TRANSACTIONS,
     CountedLoad,
     asked_for,
     is_log_apart,
@@ -176,29 +179,54 @@ def _with_delays(
 
     below_caps: the share of the window in which no cap held I/Os back.
     """
-    record = asked.record
-    latency_s = value_of(record, "latency_avg_s") or 0.0
-    measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
-    # Where the CPU is busy sessions queue for it, which is not told apart from a delay.
-    is_busy = asked.rate_per_s * system.node_s >= BUSY * system.nodes * system.node_cpus
     # It is found in rounds, because a transaction's wait depends on how long others take.
     for _ in range(_ROUNDS):
-        simulated = simulate(system, disk)
-        simulated_s = float(simulated.latencies_s.mean())
-        longer_s = (latency_s - simulated_s) / (1 + system.waiting)
-        left_s = system.delay_s + longer_s
-        # At a cap reads wait for the cap, so that only other seconds tell of I/Os of others.
-        longest_ahead = _read_ahead(asked, system, disk, simulated, left_s)
-        read_ahead = below_caps * longest_ahead
-        # What is of its reads is no delay.
-        more_ahead = read_ahead - system.read_ahead
-        reads_s = system.stages[-1].reads * more_ahead / _iops(disk)
-        delay_s = 0.0
-        if not is_busy:
-            delay_s = max(0.0, left_s - reads_s)
-        sync_s = max(0.0, system.sync_s + measured_sync_s - simulated.sync_s)
-        system = replace(system, delay_s=delay_s, sync_s=sync_s, read_ahead=read_ahead)
+        system = _nearer_to_measured(asked, system, disk, below_caps)
     return system
+
+
+def _nearer_to_measured(
+    asked: CountedLoad, system: System, disk: SimulatedDisk, below_caps: float
+) -> System:
+    """The system with delays that are longer by what its simulation lacks of measured times."""
+    simulated = simulate(system, disk)
+    left_s = _left_s(asked, system, simulated)
+    # At a cap reads wait for the cap, so that only other seconds tell of I/Os of others.
+    read_ahead = below_caps * _read_ahead(asked, system, disk, simulated, left_s)
+    measured_sync_s = (
+        results.database(asked.record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    )
+    return replace(
+        system,
+        delay_s=_delay_s(asked, system, disk, left_s, read_ahead),
+        sync_s=max(0.0, system.sync_s + measured_sync_s - simulated.sync_s),
+        read_ahead=read_ahead,
+    )
+
+
+def _left_s(asked: CountedLoad, system: System, simulated: Simulated) -> float:
+    """What a measured transaction took beyond its simulation without a delay."""
+    latency_s = value_of(asked.record, "latency_avg_s") or 0.0
+    longer_s = latency_s - float(simulated.latencies_s.mean())
+    # While a transaction is delayed, those that wait for it are delayed too.
+    return system.delay_s + longer_s / (1 + system.waiting)
+
+
+def _delay_s(
+    asked: CountedLoad,
+    system: System,
+    disk: SimulatedDisk,
+    left_s: float,
+    read_ahead: float,
+) -> float:
+    """What is left of a transaction's time when its reads wait behind so many I/Os."""
+    cores = asked.rate_per_s * system.node_s
+    # Where the CPU is busy sessions queue for it, which is not told apart from a delay.
+    if cores >= BUSY * system.nodes * system.node_cpus:
+        return 0.0
+    more_ahead = read_ahead - system.read_ahead
+    reads_s = system.stages[-1].reads * more_ahead / _iops(disk)
+    return max(0.0, left_s - reads_s)
 
 
 def _read_ahead(
@@ -351,26 +379,33 @@ def _measure_s(record: Record) -> float:
     return record.workload.measure_s
 
 
-def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
-    """Reads and writes of a transaction by how many were done before. grown:
+def _stages(counted: Mapping[str, Array], syncs: float) -> Iterator[Stage]:
+    """Reads and writes of a transaction by how many were done before. counted:
     `CountedLoad.counted`."""
-    # Rows go by transactions and not by time. A tier that does a tenth of them reads what the fast
-    # one read in its first seconds.
-    has_transactions = np.diff(grown[:, 0]) >= 1
-    rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
+    done = counted[TRANSACTIONS]
+    # Stages go by transactions and not by time. A tier that does a tenth of them reads what the
+    # fast one read in its first seconds.
+    ends = [0, *np.flatnonzero(np.diff(done) >= 1) + 1]
     # The last quarter's mean stands for all that comes after the samples.
-    first_quarters = rows[: len(rows) * 3 // 4 + 1]
-    rows = np.vstack([first_quarters, rows[-1:]])
-    last = len(rows) - 1
-    for number in range(1, len(rows)):
-        # Python's own numbers, because each transaction that is simulated calculates with them.
-        done, reads, writes, *_ = (rows[number] - rows[number - 1]).tolist()
-        transactions = max(done, 1.0)
+    borders = [*ends[: len(ends) * 3 // 4 + 1], ends[-1]]
+    last = len(borders) - 1
+    for number in range(1, len(borders)):
+        begin = borders[number - 1]
+        end = borders[number]
+        transactions = max(_between(done, begin, end), 1.0)
+        reads = _between(counted[counter_names.READS], begin, end)
+        writes = _between(counted[counter_names.WRITES], begin, end)
         until = math.inf
         if number < last:
-            until = float(rows[number][0])
+            until = float(done[end])
         page_writes = max(0.0, writes / transactions - syncs)
         yield Stage(until, reads / transactions, page_writes)
+
+
+def _between(counted: Array, begin: int, end: int) -> float:
+    """How much was counted from one second to another."""
+    # Python's own numbers, because each transaction that is simulated calculates with them.
+    return float(counted[end] - counted[begin])
 
 
 # ------------------------------------------------------------------ what is refused

@@ -92,7 +92,7 @@ def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:
         workload=workload,
         means=means,
         is_paced=value_of(record, "offered_per_s") is not None,
-        margin_pct=campaign.plan.margin_pct,
+        margin_pct=campaign.plan.judging.margin_pct,
         database=record.profile.cluster.database,
         nodes=record.profile.cluster.nodes,
         is_rehearsed=rehearsal.is_rehearsed(record.profile, record.workload),
