@@ -189,40 +189,69 @@ def follow(
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
     containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
     for a while. What they raise has the last output as its evidence."""
-    looked_s = clock.monotonic()
-    quiet_s = looked_s
-    came = 0
-    looking: at_once.StartedCall[None] | None = None
 
     def look_at_all() -> None:
         raise_if_dead(watch, output)
         if look:
             look()
 
+    looks = _Looks(look_at_all, clock.monotonic())
+    silence = _Silence(output, ask or _ask_nothing, clock)
     try:
         while output.follow(on_line or _unheard):
             now = clock.monotonic()
             if now >= deadline:
                 return False
-            if looking and looking.done():
-                looking.result()  # raises what was found
-                looking = None
-            if looking is None and now >= looked_s + _LOOK_EVERY_S:
-                # A thread of its own looks: windows are measured by when lines come, and looking
-                # may take seconds.
-                looking = at_once.begun(look_at_all)
-                looked_s = now
-            if output.came != came:
-                came = output.came
-                quiet_s = now
-            elif now >= quiet_s + QUIET_S:
-                if ask:
-                    ask()
-                quiet_s = clock.monotonic()
+            looks.go_on(now)
+            silence.go_on(now)
     except TierbenchError as error:
         error.evidence = error.evidence or output.tail()
         raise
     return True
+
+
+class _Looks:
+    """Looks once a second, on a thread: windows are measured by when lines come, and looking may
+    take seconds."""
+
+    def __init__(self, look: Callable[[], None], now: Moment) -> None:
+        self._look = look
+        self._looked = now
+        self._looking: at_once.StartedCall[None] | None = None
+
+    def go_on(self, now: Moment) -> None:
+        """Raises what the last look raised, and begins the next when its time has come."""
+        if self._looking is not None and self._looking.done():
+            self._looking.result()
+            self._looking = None
+        if self._looking is None and now >= self._looked + _LOOK_EVERY_S:
+            self._looking = at_once.begun(self._look)
+            self._looked = now
+
+
+class _Silence:
+    """Asks for a sign of life when no output has come for a while."""
+
+    def __init__(self, output: Output, ask: Callable[[], object], clock: Clock) -> None:
+        self._output = output
+        self._ask = ask
+        self._clock = clock
+        self._began = clock.monotonic()
+        self._came = 0
+
+    def go_on(self, now: Moment) -> None:
+        """Raises what asking raises."""
+        if self._output.came != self._came:
+            self._came = self._output.came
+            self._began = now
+        elif now >= self._began + QUIET_S:
+            self._ask()
+            # An engine that is busy may take long to answer.
+            self._began = self._clock.monotonic()
+
+
+def _ask_nothing() -> None:
+    """Where nothing can be asked."""
 
 
 def _unheard(_line: str) -> None:
