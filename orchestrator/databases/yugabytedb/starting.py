@@ -57,36 +57,74 @@ def start(
         certificates = tls.make(network.addresses, world.clock.now())
         secured = _trust(certificates[0][tls.AUTHORITY], network, up, world)
     handle.plans = _plans(handle, volumes, network, tag, certificates)
+    access = _Access(password, secured)
+    if all(volume.restored for volume in volumes):
+        return _start_together(handle, volumes, access, up, world)
+    return _start_in_turn(handle, volumes, access, up, world)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """The password and the certificates of sessions from here."""
+
+    password: str
+    tls: Tls
+
+
+def _start_together(
+    handle: RunningCluster,
+    volumes: Sequence[Volume],
+    access: _Access,
+    up: ExitStack,
+    world: World,
+) -> list[StartedNode]:
+    """Starts restored nodes at once: each knows the others."""
     starting = [world.platform.running(plan) for plan in handle.plans]
-    containers: list[Container] = []
-    restored = all(volume.restored for volume in volumes)
-    if restored:
-        containers = up.enter_context(at_once.entered(starting))
-        _expect_replay(handle, volumes[0], world)
+    containers = up.enter_context(at_once.entered(starting))
+    _expect_replay(handle, volumes[0], world)
     started: list[StartedNode] = []
-    for i, volume in enumerate(volumes):
-        if not restored:
-            # Nodes start one after the other: `--join` asks a node that runs already.
-            containers.append(up.enter_context(starting[i]))
-        node = _node(handle, i, volume, containers[i], world)
-        endpoint = container_nodes.endpoint(
-            containers[i], flags.YSQL, password, secured
-        )
-        started.append(StartedNode(node, endpoint))
-        if not volume.restored:
-            running = [server.node for server in started]
-            handle.readiness.await_answer(node, endpoint, up=running)
+    for volume, container in zip(volumes, containers, strict=True):
+        number = len(started) + 1
+        started.append(_started(handle, number, volume, container, access, world))
     return started
 
 
-def _node(
-    handle: RunningCluster, i: int, volume: Volume, container: Container, world: World
-) -> Node:
-    """The record of the node that was started by plan `i`, from 0."""
-    plan = handle.plans[i]
-    _note_limits(handle, i + 1, plan, container, world)
+def _start_in_turn(
+    handle: RunningCluster,
+    volumes: Sequence[Volume],
+    access: _Access,
+    up: ExitStack,
+    world: World,
+) -> list[StartedNode]:
+    """Starts new nodes one after the other: `--join` asks a node that runs already."""
+    started: list[StartedNode] = []
+    for volume, plan in zip(volumes, handle.plans, strict=True):
+        container = up.enter_context(world.platform.running(plan))
+        number = len(started) + 1
+        new = _started(handle, number, volume, container, access, world)
+        started.append(new)
+        running = [server.node for server in started]
+        handle.readiness.await_answer(new.node, new.endpoint, up=running)
+    return started
+
+
+def _started(
+    handle: RunningCluster,
+    number: int,
+    volume: Volume,
+    container: Container,
+    access: _Access,
+    world: World,
+) -> StartedNode:
+    """The node with that number, from 1, whose container runs."""
+    plan = handle.plans[number - 1]
+    _note_limits(handle, number, plan, container, world)
     urls = nodes.sources(container)
-    return container_nodes.node_record(i + 1, plan, volume, container, world, urls)
+    node = container_nodes.node_record(number, plan, volume, container, world, urls)
+    endpoint = container_nodes.endpoint(
+        container, flags.YSQL, access.password, access.tls
+    )
+    return StartedNode(node, endpoint)
 
 
 def _expect_replay(handle: RunningCluster, volume: Volume, world: World) -> None:
