@@ -57,7 +57,7 @@ GCP = {
     "machineType": "projects/531966061769/machineTypes/e2-standard-4",
 }  # fmt: skip
 AWS = of_clouds("clouds")["aws"]
-AWS_TOKEN_URL, AWS_URL = AWS["token"]["url"], AWS["url"]
+AWS_TOKEN_URL, AWS_URL = AWS["token_url"], AWS["url"]
 AZURE_URL, GCP_URL = (of_clouds("clouds")[cloud]["url"] for cloud in ("azure", "gcp"))
 PLACE = DiskPath("/mnt/a", (Use("node-1", wal=False),))
 TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})

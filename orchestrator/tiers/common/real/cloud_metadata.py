@@ -38,6 +38,24 @@ def of_clouds(subject: str) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
+class _Service:
+    """How a cloud's service is asked, and where its answer has what. Places are like `a.b.c`."""
+
+    url: str
+    headers: Mapping[str, str]
+    # A token is asked for there first, and then handed in as this header of the question.
+    token_url: str = ""
+    token_headers: Mapping[str, str] = field(default_factory=dict)
+    token_header: str = ""
+    machine: str = ""  # place of the machine's size; "": that is all of the answer
+    disks: str = ""  # place of the list of disks
+    facts: Mapping[str, str] = field(default_factory=dict)  # our name → place in a disk
+    numbers: Mapping[str, int] = field(default_factory=dict)  # facts that are, → unit
+    # Templates of udev's links to a disk. Each system has one of them at most.
+    links: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class MetadataAnswer:
     """What a cloud answered about the disks of a tier.
 
@@ -133,8 +151,9 @@ def about(
     cloud = tier.disk.cloud
     if cloud is None:
         return MetadataAnswer()
+    service = _Service(**of_clouds("clouds")[cloud])
     try:
-        size, answers = _read(of_clouds("clouds")[cloud], machine, asking)
+        answered = _answered(service, machine, asking)
     except (OSError, *UNREADABLE) as error:
         # The cloud's answer only confirms the profile, so its silence is no reason to stop.
         failure = f"the metadata service of {cloud} told nothing: {error}"
@@ -143,7 +162,7 @@ def about(
     differences: list[str] = []
     contradictions: list[str] = []
     for place, disk in disks_at.items():
-        by_device = _answers_of(cloud, disk, answers, machine)
+        by_device = _answers_of(cloud, disk, answered.disks, machine)
         disks[place.key] = _not_empty(by_device)
         meant = _meant(tier, place)
         if meant is not None:
@@ -152,7 +171,7 @@ def about(
     differences = contradictions + differences
     return MetadataAnswer(
         cloud=cloud,
-        machine=size,
+        machine=answered.machine,
         disks=disks,
         differences=tuple(differences),
         warnings=tuple(contradictions),
@@ -254,35 +273,39 @@ def _provisioned_otherwise(
         yield f"provisioned with {provisioned:,} {unit}; the profile says {declared:,}"
 
 
-def _read(
-    how: Mapping[str, Any], machine: Machine, asking: Ask
-) -> tuple[str, dict[str, Answer]]:
-    """The size of the machine, and what the cloud says of each device that udev names by links."""
-    headers = how["headers"]
-    token = how.get("token")
+@dataclass(frozen=True)
+class _Answered:
+    """The size of the machine, and device → what is said of it."""
+
+    machine: str
+    disks: Mapping[str, Answer] = field(default_factory=dict)
+
+
+def _answered(service: _Service, machine: Machine, asking: Ask) -> _Answered:
+    headers = service.headers
     # AWS answers only with a token of IMDSv2, which a PUT gives.
-    if token:
-        headers = {token["header"]: asking("PUT", token["url"], token["headers"])}
-    body = asking("GET", how["url"], headers)
-    if "disks" not in how:
-        return body.strip(), {}
+    if service.token_url:
+        token = asking("PUT", service.token_url, service.token_headers)
+        headers = {service.token_header: token}
+    body = asking("GET", service.url, headers)
+    if not service.disks:
+        return _Answered(body.strip())
     content = json.loads(body)
-    answers: dict[str, Answer] = {}
-    for disk in _at(content, how["disks"]):
-        answer = _facts_of(disk, how)
+    disks: dict[str, Answer] = {}
+    for disk in _at(content, service.disks):
+        answer = _facts_of(disk, service)
         # The cloud names a disk by its LUN or name, and only udev's link says which device that is.
-        link = _first_link(disk, how["links"], machine)
+        link = _first_link(disk, service.links, machine)
         if link:
-            answers[Path(machine.real_path(link)).name] = answer
+            disks[Path(machine.real_path(link)).name] = answer
     # Google says `projects/…/machineTypes/n2-standard-8`.
-    size = _at(content, how["machine"]).rpartition("/")[2]
-    return size, answers
+    return _Answered(_at(content, service.machine).rpartition("/")[2], disks)
 
 
-def _facts_of(disk: Mapping[str, Any], how: Mapping[str, Any]) -> Answer:
+def _facts_of(disk: Mapping[str, Any], service: _Service) -> Answer:
     """What the service says of a disk, by our names and in our units."""
-    facts = {name: _at(disk, path) for name, path in how["facts"].items()}
-    for name, unit in how["numbers"].items():
+    facts = {name: _at(disk, place) for name, place in service.facts.items()}
+    for name, unit in service.numbers.items():
         # Azure says numbers as texts.
         facts[name] = int(facts[name] or 0) * unit
     return {name: value for name, value in facts.items() if value is not None}

@@ -13,7 +13,7 @@ from orchestrator.design.node_disks import node_names
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.machine_facts import kernels
-from orchestrator.powers import World
+from orchestrator.powers import Moment, World
 from orchestrator.system import at_once, files
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import (
@@ -191,37 +191,87 @@ def _attached(
     tier: Tier, share: MachineShare, data: NodesData, kept: bool
 ) -> Iterator[Disks]:
     """`kept`: the directories become snapshots afterwards."""
-    taken = data.snapshots
-    world = share.world
-    way = snapshots.chosen(tier).way
-    by_command = bool(taken) and way == "command"
-    # Restored directories stay for the next run, which then writes only
-    # what differs. A load or a gate that needs their place removes them.
-    stays = bool(taken) and not kept and not by_command
-    where = node_places.directories(tier, share.nodes)
-    began_s = world.clock.monotonic()
-    sizes_bytes = dict(zip(share.nodes, data.sizes_bytes, strict=True))
-    restored: dict[str, Any] = {"way": "none"}
-    with ExitStack() as up:
-        if by_command:
-            commands = up.enter_context(_by_command(tier, where, taken, world))
-            restored = {"commands": commands}
-        disks = up.enter_context(
-            real_disk.attached(tier, sizes_bytes, world, by_command, stays)
-        )
-        if taken and not by_command:
-            pairs = list(zip(where, taken, strict=True))
-            restored = snapshots.restore(pairs, world)
-        if taken:
-            restored["way"] = way
-            restored["took_s"] = round(world.clock.monotonic() - began_s, 1)
-            restored |= quiet_disks.after_copying(
-                _devices(disks.volumes), list(where), world
-            )
+    if not data.snapshots:
+        attached = _empty(tier, share, data)
+    elif snapshots.chosen(tier).way == "command":
+        attached = _restored_by_command(tier, share, data)
+    else:
+        # Restored directories stay for the next run, which then writes only
+        # what differs. A load or a gate that needs their place removes them.
+        attached = _restored_from_copies(tier, share, data, stays=not kept)
+    with attached as disks:
         volumes = tuple(
-            replace(volume, restored=bool(taken), kept=kept) for volume in disks.volumes
+            replace(volume, restored=bool(data.snapshots), kept=kept)
+            for volume in disks.volumes
         )
-        yield Disks(volumes, {**disks.facts, "restored": restored})
+        yield replace(disks, volumes=volumes)
+
+
+@contextmanager
+def _empty(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[Disks]:
+    with real_disk.attached(tier, _sizes_bytes(share, data), share.world) as disks:
+        yield _with_restored(disks, {"way": "none"})
+
+
+@contextmanager
+def _restored_by_command(
+    tier: Tier, share: MachineShare, data: NodesData
+) -> Iterator[Disks]:
+    """The profile's own command fills the directories before they are attached."""
+    world = share.world
+    where = node_places.directories(tier, share.nodes)
+    began = world.clock.monotonic()
+    with (
+        _by_command(tier, where, data.snapshots, world) as answers,
+        real_disk.attached(
+            tier, _sizes_bytes(share, data), world, filled=True
+        ) as disks,
+    ):
+        yield _at_rest(disks, {"commands": answers}, began, tier, share)
+
+
+@contextmanager
+def _restored_from_copies(
+    tier: Tier, share: MachineShare, data: NodesData, stays: bool
+) -> Iterator[Disks]:
+    """The directories are attached, and then filled. `stays`: as of `real_disk.attached`."""
+    world = share.world
+    where = node_places.directories(tier, share.nodes)
+    began = world.clock.monotonic()
+    with real_disk.attached(
+        tier, _sizes_bytes(share, data), world, stays=stays
+    ) as disks:
+        restored = snapshots.restore(
+            list(zip(where, data.snapshots, strict=True)), world
+        )
+        yield _at_rest(disks, restored, began, tier, share)
+
+
+def _sizes_bytes(share: MachineShare, data: NodesData) -> dict[str, int]:
+    """Node → the space that its data need."""
+    return dict(zip(share.nodes, data.sizes_bytes, strict=True))
+
+
+def _at_rest(
+    disks: Disks,
+    restored: Mapping[str, Any],
+    began: Moment,
+    tier: Tier,
+    share: MachineShare,
+) -> Disks:
+    """The restored disks when nothing is written to them any more, and how long all took."""
+    took_s = share.world.clock.monotonic() - began
+    quiet = quiet_disks.after_copying(
+        _devices(disks.volumes),
+        list(node_places.directories(tier, share.nodes)),
+        share.world,
+    )
+    how = {"way": snapshots.chosen(tier).way, "took_s": round(took_s, 1)}
+    return _with_restored(disks, {**restored, **how, **quiet})
+
+
+def _with_restored(disks: Disks, restored: Mapping[str, Any]) -> Disks:
+    return replace(disks, facts={**disks.facts, "restored": restored})
 
 
 def _devices(volumes: Iterable[Volume]) -> list[str]:
