@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from orchestrator import units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.refusals import refused
-from orchestrator.tier import Burst, Limits, Tier, VmCap, VmLimit, lower
+from orchestrator.tier import Burst, Limits, Tier, VmCap, VmLimit, burst_credit, lower
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.buying import Chosen
 from orchestrator.tier_catalog.rows import VmSize
@@ -242,5 +242,5 @@ def _drained_after(
     if base is None or value is None or value <= base:
         return
     # A bucket that is not drained at its own peak lasts longer: by what the lower peak takes.
-    credit = limits_of.bucket(base, peak.value, peak.duration_s)
+    credit = burst_credit.full_bucket(base, peak.value, peak.duration_s)
     yield credit / (value - base)

@@ -119,11 +119,6 @@ def max_throughput(rule: rules.ThroughputRule, iops: int) -> float:
     return min(rule.max, rule.max_per_iops * iops)
 
 
-def bucket(base: float, peak: float, duration_s: float) -> float:
-    """What a full credit bucket holds: I/Os, or bytes. Credit drains by what is above the base."""
-    return (peak - base) * duration_s
-
-
 def next_size(kind: DiskType, size_bytes: int) -> str | None:
     """The smallest fixed size that holds `size_bytes`, as capacity is billed rounded up."""
     # Instance stores have no size in the catalog, so nobody knows what they hold.

@@ -10,8 +10,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
-from orchestrator.tier import Burst
-from orchestrator.tier_catalog import limits
+from orchestrator.tier import Burst, burst_credit
 from tests.catalog import CATALOG, GIB, MB, MIB, at, chosen, mistakes
 
 
@@ -200,7 +199,9 @@ def test_credit_buckets_of_premium_ssd(name: str, ios: int, megabytes: int) -> N
     )
     for base_rate, burst_rate, credit in buckets:
         assert base_rate and burst_rate
-        assert limits.bucket(base_rate, burst_rate, burst.duration_s) == credit
+        assert (
+            burst_credit.full_bucket(base_rate, burst_rate, burst.duration_s) == credit
+        )
 
 
 @pytest.mark.parametrize(
