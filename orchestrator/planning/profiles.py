@@ -3,7 +3,7 @@ takes texts, gives records. Units are parsed here and nowhere below."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator import tier_catalog, units
 from orchestrator.design import machines, node_disks
@@ -19,9 +19,9 @@ from orchestrator.keys.schema import (
 from orchestrator.keys.strict_records import validate
 from orchestrator.keys.yaml_text import parse
 from orchestrator.model import Profile
-from orchestrator.planning import node_sizes, recorded_disk
+from orchestrator.planning import node_sizes, recorded_disk, virtual_machines
 from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.planning.virtual_machines import on_vm, priced
+from orchestrator.planning.virtual_machines import priced
 from orchestrator.tier import DISKS, AnyDisk, ClassVolumes, Tier
 from orchestrator.tier_catalog import Catalog, Chosen
 
@@ -36,63 +36,66 @@ def _nothing_beside(name: str) -> str:
     raise refused([Mistake(name, "this file cannot be read from here")])
 
 
-def read_profile(
-    name: str,
-    text: str,
-    clusters: Mapping[str, str],
-    scale: str,
-    catalog: Catalog = NO_CATALOG,
-    where: str = "",
-    mechanisms: Kinds = KINDS,
-    beside: Beside = _nothing_beside,
-    changes: Mapping[str, object] | None = None,
-) -> Profile:
-    """`text` is profiles/<name>.yaml, or the file `where`.
+class Nameable(NamedTuple):
+    """What a profile may name.
 
-    Its `cluster` is a mapping, or names one of `clusters`; its `tier` is a mapping of its
-    own numbers, or names a row of `catalog`.
-
-    `scale` may be ANY_SCALE. `mechanisms`: those that its tier may name, each with the kind
-    of its disks. `beside` reads a file that the profile names. `changes`: keys of its tier
-    that are to be others than in the file; None: left out. Raises UsageError with every
-    mistake in the file.
+    clusters: name → text of its file. catalog: rows of tiers. beside: reads a file that the
+    profile names. mechanisms: those that its tier may name, each with the kind of its disks.
     """
-    source = _Source(name, where or f"profiles/{name}.yaml", catalog, mechanisms)
-    content = _whole(source.where, parse(source.where, text), clusters, changes or {})
-    written = content.get("tier")
-    given: dict[str, Any] = {}
-    if isinstance(written, dict):
-        # The content is copied as written, because a recorded disk puts more keys into it.
-        given = dict(written)
-    # Limits of a recorded disk come before the check of keys. They count as if the profile had
-    # them.
-    disk = _recorded(source.where, content, beside)
-    checked = _checked(source, content, scale)
-    read = checked.read
-    disks = _bought(source, checked, given, disk)
-    _check_disks(source.where, read, checked.scale, disks)
-    tier = _on_nodes(source, checked, disks)
-    placing = machines.placing(source.where, read, tier.disk.kind)
-    # The cluster comes last, because machines are priced in the region of the disk.
-    cluster = priced(read.cluster.build(checked.scale), tier, catalog)
-    return Profile(name, read.question, tier, cluster, read.platform, placing)
+
+    clusters: Mapping[str, str] = {}
+    catalog: Catalog = NO_CATALOG
+    beside: Beside = _nothing_beside
+    mechanisms: Kinds = KINDS
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a profile is read from, and what its tier may name."""
+    """The profile that is read: its name, its file for messages, and what it may name."""
 
     name: str
     where: str
-    catalog: Catalog
-    mechanisms: Kinds
+    nameable: Nameable
+
+
+def read_profile(
+    name: str,
+    text: str,
+    nameable: Nameable,
+    scale: str,
+    where: str = "",
+    changes: Mapping[str, object] | None = None,
+) -> Profile:
+    """`text` is profiles/<name>.yaml, or the file `where`.
+
+    Its `cluster` is a mapping, or names one; its `tier` is a mapping of its own numbers, or names
+    a row of the catalog.
+
+    `scale` may be ANY_SCALE. `changes`: keys of its tier that are to be others than in the file;
+    None: left out. Raises UsageError with every mistake in the file.
+    """
+    source = _Source(name, where or f"profiles/{name}.yaml", nameable)
+    content = _with_cluster(source, _changed(parse(source.where, text), changes or {}))
+    keys = _keys_of_tier(content)
+    disk = _recorded(source, keys)
+    # Limits of a recorded disk come before the check of keys. They count as if the profile had
+    # them.
+    checked = _checked(source, _with_limits(content, disk), scale)
+    disks = _bought(source, checked, keys, disk)
+    _check_disks(source.where, checked, disks)
+    tier = _on_nodes(source, checked, disks)
+    written = checked.profile
+    placing = machines.placing(source.where, written, tier.disk.kind)
+    # The cluster comes last, because machines are priced in the region of the disk.
+    cluster = priced(written.cluster.build(checked.scale), tier, nameable.catalog)
+    return Profile(name, written.question, tier, cluster, written.platform, placing)
 
 
 @dataclass(frozen=True)
 class _Checked:
     """The keys of a profile, the scale at which they hold, and the row if its tier names one."""
 
-    read: NamedTierYaml
+    profile: NamedTierYaml
     scale: str
     row: Chosen | None
 
@@ -109,66 +112,70 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
             title = ""
         with collecting(mistakes):
             row = tier_catalog.choose(
-                source.catalog,
+                source.nameable.catalog,
                 tier,
                 source.name,
                 title,
                 KeyPlace(source.where, ("tier",)),
-                source.mechanisms,
+                source.nameable.mechanisms,
             )
-    read: NamedTierYaml | None = None
+    profile: NamedTierYaml | None = None
     with collecting(mistakes):
         record: type[ProfileYaml | NamedTierYaml] = ProfileYaml
         # A tier that is a row, or was to be one, has no limits of its own to be missing.
         if names_row or mistakes:
             record = NamedTierYaml
-        read = validate(record, KeyPlace(source.where), content, source.mechanisms)
+        place = KeyPlace(source.where)
+        profile = validate(record, place, content, source.nameable.mechanisms)
         if not scale:
-            scale = next(iter(read.cluster.node), ANY_SCALE)
-        node_sizes.check_cluster(source.where, read.cluster, scale, source.catalog)
+            scale = next(iter(profile.cluster.node), ANY_SCALE)
+        catalog = source.nameable.catalog
+        node_sizes.check_cluster(source.where, profile.cluster, scale, catalog)
     raise_all(mistakes)
-    assert read is not None
-    return _Checked(read, scale, row)
+    assert profile is not None
+    return _Checked(profile, scale, row)
 
 
 def _bought(
     source: _Source,
     checked: _Checked,
-    given: Mapping[str, Any],
+    keys: Mapping[str, Any],
     disk: RecordedDisk | None,
 ) -> Chosen:
-    """The tier as its disks are bought, several of a node as one, with that of their WAL."""
-    if isinstance(checked.read, ProfileYaml):
-        chosen = _declared(source, checked.read, given, disk)
+    """The tier as its disks are bought, several of a node as one, with that of their WAL. keys: of
+    the tier as written."""
+    if isinstance(checked.profile, ProfileYaml):
+        chosen = _declared(source, checked.profile, keys, disk)
     else:
         assert checked.row is not None
         chosen = _with_latencies(checked.row, disk)
-    tier = _with_log(source.where, chosen.tier, given, source.catalog)
+    tier = _with_log(source, chosen.tier, keys.get("wal"))
     chosen = replace(chosen, tier=tier)
     return replace(chosen, tier=tier_catalog.striped(chosen))
 
 
 def _on_nodes(source: _Source, checked: _Checked, disks: Chosen) -> Tier:
     """The tier as the nodes get it: what their VM lets through, and a disk for each."""
-    cluster = checked.read.cluster
+    cluster = checked.profile.cluster
+    on_vm = virtual_machines.on_vm(disks, cluster.vm, source.nameable.catalog)
     # The VM's limits first, because they may shorten the burst whose times are then scaled.
-    tier = _scaled(on_vm(disks, cluster.vm, source.catalog), source.where)
-    if checked.read.machines:
+    tier = _scaled(on_vm, source.where)
+    if checked.profile.machines:
         tier = node_disks.of_each(tier)
     return node_sizes.with_claimed_size(tier, cluster, checked.scale)
 
 
 def _declared(
     source: _Source,
-    read: ProfileYaml,
-    given: Mapping[str, Any],
+    profile: ProfileYaml,
+    keys: Mapping[str, Any],
     disk: RecordedDisk | None,
 ) -> Chosen:
     """The tier of a profile's own numbers, with the latencies of a recorded disk if it has one."""
-    mechanism = read.tier.enforcement
-    unused = tier_keys.mistakes(given, mechanism.kind, mechanism.name)
+    mechanism = profile.tier.enforcement
+    unused = tier_keys.mistakes(keys, mechanism.kind, mechanism.name)
     _refuse(source.where, unused)
-    tier = read.tier.build(source.name, read.title)
+    tier = profile.tier.build(source.name, profile.title)
     if disk is not None:
         tier = recorded_disk.applied(tier, disk)
     # Kept before a machine or a stripe changes the limits: a buyer orders these.
@@ -190,44 +197,54 @@ def _with_latencies(row: Chosen, disk: RecordedDisk | None) -> Chosen:
     return replace(row, tier=replace(tier, limits=limits))
 
 
-def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> None:
+def _check_disks(where: str, checked: _Checked, disks: Chosen) -> None:
     """UsageError where the tier's disks do not go with the cluster, or are too small for it."""
     tier = disks.tier
+    cluster = checked.profile.cluster
     bought_bytes = disks.size_bytes and disks.size_bytes * tier.count
-    node_sizes.check_space(where, read.cluster, scale, bought_bytes)
-    if bool(read.cluster.existing) != tier.disk.is_of_others:
+    node_sizes.check_space(where, cluster, checked.scale, bought_bytes)
+    if bool(cluster.existing) != tier.disk.is_of_others:
         what = "`enforcement: existing` and `database: existing` belong together"
         _refuse(where, [("enforcement", what)])
-    nodes = read.cluster.nodes or 0
-    _refuse(where, node_disks.mistakes(tier, nodes, shared=not read.machines))
+    nodes = cluster.nodes or 0
+    _refuse(
+        where, node_disks.mistakes(tier, nodes, shared=not checked.profile.machines)
+    )
 
 
-def _whole(
-    where: str,
-    content: dict[str, Any],
-    clusters: Mapping[str, str],
-    changes: Mapping[str, object],
-) -> dict[str, Any]:
-    """The content with the changes of its tier, and with the cluster that it names."""
-    if changes:
-        tier = content.get("tier")
-        # A named row becomes a mapping, so that other keys can stand beside it.
-        keys: dict[str, object] = {"type": tier}
-        if isinstance(tier, dict):
-            keys = tier
-        content["tier"] = _without_nones({**keys, **changes})
+def _changed(content: dict[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:
+    """The content of a profile with the changes of its tier."""
+    if not changes:
+        return content
+    tier = content.get("tier")
+    # A named row becomes a mapping, so that other keys can stand beside it.
+    keys: dict[str, object] = {"type": tier}
+    if isinstance(tier, dict):
+        keys = tier
+    changed = {**keys, **changes}
+    kept = {key: value for key, value in changed.items() if value is not None}
+    return {**content, "tier": kept}
+
+
+def _with_cluster(source: _Source, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a profile with the cluster that it names."""
     cluster = content.get("cluster")
-    if isinstance(cluster, str):
-        if cluster not in clusters:
-            place = KeyPlace(where, ("cluster",))
-            raise refused([unknown_name(place, "cluster", cluster, clusters)])
-        file = f"profiles/clusters/{cluster}.yaml"
-        content["cluster"] = parse(file, clusters[cluster])
-    return content
+    if not isinstance(cluster, str):
+        return content
+    clusters = source.nameable.clusters
+    if cluster not in clusters:
+        place = KeyPlace(source.where, ("cluster",))
+        raise refused([unknown_name(place, "cluster", cluster, clusters)])
+    file = f"profiles/clusters/{cluster}.yaml"
+    return {**content, "cluster": parse(file, clusters[cluster])}
 
 
-def _without_nones(keys: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in keys.items() if value is not None}
+def _keys_of_tier(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys that a profile has of its tier; none if that is only a name."""
+    tier = content.get("tier")
+    if isinstance(tier, dict):
+        return tier
+    return {}
 
 
 def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
@@ -236,26 +253,26 @@ def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
     raise_all([Mistake.at(place.below_path(key), what) for key, what in mistakes])
 
 
-def _recorded(
-    where: str, content: dict[str, Any], beside: Beside
-) -> RecordedDisk | None:
-    """The disk that the key `recorded` of the tier names, if it does. Limits that the tier does not
-    give are put into `content`, unless it names a row, which has its own."""
-    tier = content.get("tier")
-    if not isinstance(tier, dict):
-        return None
-    name = tier.get("recorded")
+def _recorded(source: _Source, keys: Mapping[str, Any]) -> RecordedDisk | None:
+    """The disk that the key `recorded` of a tier names, if it does."""
+    name = keys.get("recorded")
     if not isinstance(name, str):
         return None
     what = "the file of `recorded` has the latencies: leave it out"
-    latencies = {"read_latency", "write_latency"} & tier.keys()
-    _refuse(where, [(key, what) for key in sorted(latencies)])
-    place = KeyPlace(where, ("tier", "recorded"))
-    disk = _read_beside(place, name, beside(name))
-    if disk.limits and not tier_catalog.names_a_row(tier):
-        # The profile's own limits stand last, and so replace what the file has.
-        content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
-    return disk
+    latencies = {"read_latency", "write_latency"} & keys.keys()
+    _refuse(source.where, [(key, what) for key in sorted(latencies)])
+    place = KeyPlace(source.where, ("tier", "recorded"))
+    return _read_beside(place, name, source.nameable.beside(name))
+
+
+def _with_limits(content: dict[str, Any], disk: RecordedDisk | None) -> dict[str, Any]:
+    """The content of a profile with the limits of its recorded disk; a row has limits already."""
+    keys = _keys_of_tier(content)
+    if disk is None or not disk.limits or tier_catalog.names_a_row(keys):
+        return content
+    # The profile's own limits stand last, and so replace what the file has.
+    tier = {**recorded_disk.own_limits(disk.limits), **keys}
+    return {**content, "tier": tier}
 
 
 def _read_beside(place: KeyPlace, name: str, text: str) -> RecordedDisk:
@@ -270,23 +287,21 @@ def _read_beside(place: KeyPlace, name: str, text: str) -> RecordedDisk:
         raise refused(mistakes) from error
 
 
-def _with_log(
-    where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog
-) -> Tier:
-    """The tier with that of its log's disks, if it has the key `wal`."""
-    wal = given.get("wal")
+def _with_log(source: _Source, tier: Tier, wal: Any) -> Tier:
+    """The tier with that of its log's disks, if its key `wal` says what these are."""
     if wal is None:
         return tier
     kind = tier.disk.kind
     keys, wrong = tier_keys.of_logs(wal, kind)
-    _refuse(where, wrong)
+    _refuse(source.where, wrong)
     name = f"{tier.name}'s WAL"
-    place = KeyPlace(where, ("tier", "wal"))
+    place = KeyPlace(source.where, ("tier", "wal"))
+    catalog = source.nameable.catalog
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
         unused = tier_keys.mistakes(keys, kind, kind)
-        _refuse(where, [(f"wal.{key}", what) for key, what in unused])
+        _refuse(source.where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
     log = replace(log, disk=_disk_of_log(tier, log))
     return with_log_beside(tier, log, place.below("type"), catalog)

@@ -161,16 +161,19 @@ class _Reader:
             # The file lies beside the profile, wherever that is.
             return self._text_of(file.parent / name)
 
+        nameable = profile_files.Nameable(
+            self._clusters,
+            self._files.catalogs[self._price_list],
+            beside,
+            self._mechanisms,
+        )
         return profile_files.read_profile(
             file.stem,
             self._text_of(file),
-            self._clusters,
+            nameable,
             self._scale,
-            self._files.catalogs[self._price_list],
             where(file, self._root),
-            self._mechanisms,
-            beside=beside,
-            changes=self._tier_changes,
+            self._tier_changes,
         )
 
     def content(self, file: Path) -> dict[str, Any]:

@@ -105,7 +105,9 @@ class PagesOfAMachine:
 
 
 def _profile(text: str) -> object:
-    return profiles.read_profile("x", text, CLUSTERS, "smoke", CATALOG)
+    return profiles.read_profile(
+        "x", text, profiles.Nameable(CLUSTERS, CATALOG), "smoke"
+    )
 
 
 def _tier(text: str) -> object:

@@ -275,7 +275,7 @@ def test_the_documented_tier_is_a_profile() -> None:
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile(
-        "x", text, {"azure-d8s-v5": cluster}, "laptop", rows
+        "x", text, profiles.Nameable({"azure-d8s-v5": cluster}, rows), "laptop"
     )
     assert (profile.tier.limits.iops, profile.tier.limits.bytes_per_s) == (
         4000,
@@ -290,7 +290,7 @@ def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> N
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
     profile = profiles.read_profile(
-        "x", text, {"azure-d8s-v5": cluster}, "laptop", rows
+        "x", text, profiles.Nameable({"azure-d8s-v5": cluster}, rows), "laptop"
     )
     assert profile.tier.disk.enforcement == "mounted"
     assert profile.placing is not None

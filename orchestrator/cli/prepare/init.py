@@ -68,8 +68,6 @@ def init(
     campaign: str | None = None,
 ) -> None:
     """Writes a first profile, workload or campaign, with comments that explain its keys."""
-    from orchestrator.planning import named_tiers
-
     _check_names((name, workload, campaign))
     if name is None:
         _check_nothing_asked(options)
@@ -79,20 +77,15 @@ def init(
     workload_place = "tpcc"
     is_like_shipped = True
     texts: dict[Path, str] = {}
-    if options.tier is not None:
-        # `-o name` of an answer has keys behind the row: `aws/gp3:size=1TiB,iops=6000`.
-        row, keys_of_row = named_tiers.row_and_changes(options.tier)
-        options = replace(options, tier=row)
-        changes = [*keys_of_row, *(changes or ())]
     if name is not None:
-        text, is_like_shipped = _profile(name, changes or (), options, app, places)
-        file = places.file("profile", name)
-        texts[file] = text
-        profile_place = places.as_asked(file)
+        profile = _profile(name, changes or (), options, app, places)
+        profile_place = places.as_asked("profile", name)
+        is_like_shipped = profile.is_emulated_here
+        texts[places.file("profile", name)] = profile.text
     if workload is not None:
-        file = places.file("workload", workload)
-        texts[file] = _filled("workload", places.schema("workload"), name=workload)
-        workload_place = places.as_asked(file)
+        workload_place = places.as_asked("workload", workload)
+        text = _filled("workload", places.schema("workload"), name=workload)
+        texts[places.file("workload", workload)] = text
     if campaign is not None:
         texts[places.file("campaign", campaign)] = _filled(
             "campaign",
@@ -110,18 +103,24 @@ def init(
         app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
     if name is not None and _shows_what_it_lacks(app, places.file("profile", name)):
         return
-    command = f"run --profile {profile_place} --workload {workload_place}"
-    # PostgreSQL never stands in for `auto` on a real disk. An existing cluster has its database.
-    if not options.hosts:
-        command += " --db yugabytedb"
-    if is_like_shipped:
-        # Such a profile can be compared with one that is shipped.
-        command = (
-            f'compare --profiles "{profile_place} ultra" --workloads {workload_place}'
-        )
+    command = _command_for(profile_place, workload_place, is_like_shipped, options)
     if campaign is not None:
         command = f"compare {campaign}.yaml"
     app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+def _command_for(
+    profile: str, workload: str, is_like_shipped: bool, wanted: Wanted
+) -> str:
+    """The command that measures the workload on the disk."""
+    if is_like_shipped:
+        # Such a profile can be compared with one that is shipped.
+        return f'compare --profiles "{profile} ultra" --workloads {workload}'
+    command = f"run --profile {profile} --workload {workload}"
+    if wanted.hosts:  # an existing cluster has its database
+        return command
+    # PostgreSQL never stands in for `auto` on a real disk.
+    return f"{command} --db yugabytedb"
 
 
 def _shows_what_it_lacks(app: App, profile: Path) -> bool:
@@ -162,11 +161,11 @@ class _Places:
             return self.folder / f"{name}.yaml"
         return self.folder / f"{kind}s" / f"{name}.yaml"
 
-    def as_asked(self, file: Path) -> str:
+    def as_asked(self, kind: str, name: str) -> str:
         """How a command names it: by its name where it is looked for, else by its path."""
         if self.folder.resolve() == self.catalog.resolve():
-            return file.stem
-        return str(_from_here(file))
+            return name
+        return str(_from_here(self.file(kind, name)))
 
     def schema(self, kind: str) -> str:
         """Where the schema is, as seen from the file; "" if there is none beside it."""
@@ -186,17 +185,31 @@ def _check_nothing_asked(options: Wanted) -> None:
         if value:
             given.append(f"--{key.replace('_', '-')}")
     if given:
-        raise UsageError(f"only a profile has {listed(given)}: give its name too")
+        raise UsageError(
+            f"only a profile has {listed(given)}", advice="give its name too"
+        )
+
+
+@dataclass(frozen=True)
+class _ProfileFile:
+    """What is written, and whether its disk is emulated on this machine, as those shipped are."""
+
+    text: str
+    is_emulated_here: bool
 
 
 def _profile(
     name: str, changes: Sequence[str], wanted: Wanted, app: App, places: _Places
-) -> tuple[str, bool]:
-    """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
-    machine, as those shipped are. UsageError with every mistake."""
+) -> _ProfileFile:
+    """The profile with `changes` of its tier. UsageError with every mistake."""
     from orchestrator.keys.tier_keys import NUMBER
     from orchestrator.planning import named_tiers, profiles, project_files
 
+    if wanted.tier is not None:
+        # `-o name` of an answer has keys behind the row: `aws/gp3:size=1TiB,iops=6000`.
+        row, keys_of_row = named_tiers.row_and_changes(wanted.tier)
+        wanted = replace(wanted, tier=row)
+        changes = [*keys_of_row, *changes]
     _check_one_disk(wanted)
     clusters = project_files.clusters(app.root)
     cluster = _cluster(wanted, clusters)
@@ -215,12 +228,12 @@ def _profile(
     )
     # Read as a campaign will read it, so that nothing is written which is then refused.
     catalog = project_files.catalog(app.root)
-    profile = profiles.read_profile(
-        name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
-    )
+    kinds = app.disk_kinds()
+    nameable = profiles.Nameable(clusters, catalog, mechanisms=kinds)
+    profile = profiles.read_profile(name, text, nameable, _READ_AT)
     # Only such a profile runs on the machines of the shipped ones, and can be compared with them.
     is_emulated_here = profile.tier.disk.holds_limits and not engines
-    return text, is_emulated_here
+    return _ProfileFile(text, is_emulated_here)
 
 
 def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
@@ -257,8 +270,8 @@ def _check_one_disk(wanted: Wanted) -> None:
         )
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise UsageError(
-            "--cluster and --vm describe nodes that tierbench starts; leave "
-            "them out with --existing"
+            "--cluster and --vm describe nodes that tierbench starts",
+            advice="leave them out with --existing",
         )
     if wanted.existing is not None:
         _check_hosts(addresses.read(wanted.hosts))

@@ -24,7 +24,7 @@ from orchestrator.databases import databases
 from orchestrator.databases.choice import choose
 from orchestrator.design.rehearsal import NOTE, WARNING
 from orchestrator.errors import EXIT_DONE, UsageError
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.system import store
 from tests.apps import an_app
 from tests.plans import CLUSTER, profile_text
@@ -146,7 +146,7 @@ def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
         choose("dry", databases())
     tier = "{enforcement: dry, iops: 500, throughput: 60MB/s}"
     with pytest.raises(UsageError) as raised:
-        read_profile("x", profile_text(tier), {"small": CLUSTER}, "smoke")
+        read_profile("x", profile_text(tier), Nameable({"small": CLUSTER}), "smoke")
     assert "rehearsals" in raised.value.mistakes[0].what
 
 

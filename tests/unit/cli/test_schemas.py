@@ -25,7 +25,7 @@ from orchestrator.cli.prepare import validate
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import yaml_text
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.planning.workloads import read_workload
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT, golden, json_schemas
@@ -182,7 +182,7 @@ def said(kind: str, content: Any) -> set[str]:
         if kind == "workload":
             read_workload("x", text, "laptop")
         else:
-            read_profile("x", text, {"small": CLUSTER}, "laptop", CATALOG)
+            read_profile("x", text, Nameable({"small": CLUSTER}, CATALOG), "laptop")
     except UsageError as error:
         return {one.what for one in error.mistakes}
     return set()

@@ -10,7 +10,7 @@ from orchestrator.design import machines, node_disks
 from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Profile
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.tier import NodeDisks
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
@@ -20,7 +20,7 @@ EMULATED = "{iops: 500, throughput: 10MB/s}"
 
 def profile(more: str, tier: str = EMULATED, cluster: str = "") -> Profile:
     text = profile_text(tier, cluster=cluster or cluster_text(nodes="2"))
-    return read_profile("x", text.rstrip("\n") + "\n" + more, {}, "smoke")
+    return read_profile("x", text.rstrip("\n") + "\n" + more, Nameable(), "smoke")
 
 
 def test_engines_of_nodes_and_clients_are_read() -> None:

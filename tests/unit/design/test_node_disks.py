@@ -9,7 +9,7 @@ from orchestrator.design import node_disks, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import plan, project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.tier import NodeDisks, RealDisks
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
@@ -25,7 +25,7 @@ THREE = {
 
 def profile(keys: str, row: str = "enforcement: mounted") -> Profile:
     return read_profile(
-        "x", profile_text(f"{{{row}, {keys}}}"), {"small": CLUSTER}, "smoke"
+        "x", profile_text(f"{{{row}, {keys}}}"), Nameable({"small": CLUSTER}), "smoke"
     )
 
 
@@ -185,9 +185,8 @@ def test_the_disk_of_the_wal_has_its_part_in_the_vm_s_cap(
     tier = read_profile(
         "x",
         profile_text(row, cluster="d8s"),
-        {"d8s": cluster},
+        Nameable({"d8s": cluster}, project_files.catalog(ROOT)),
         "smoke",
-        project_files.catalog(ROOT),
     ).tier
     assert tier.limits.bytes_per_s == 200_000_000
     assert len(tier.origin.vm_caps) == len(caps)

@@ -14,7 +14,7 @@ from orchestrator.design import node_disks, purchase_prices, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile, read_row
+from orchestrator.planning.profiles import Nameable, read_profile, read_row
 from orchestrator.tier import (
     ClassVolumes,
     Emulated,
@@ -36,9 +36,8 @@ def profile(
     return read_profile(
         "x",
         profile_text(tier),
-        {"small": cluster},
+        Nameable({"small": cluster}, project_files.catalog(ROOT)),
         "smoke",
-        project_files.catalog(ROOT),
     )
 
 
@@ -193,7 +192,9 @@ def test_a_cluster_that_others_run_has_a_disk_for_the_log_of_each_node() -> None
 
 def emulated(tier: str, cluster: str = CLUSTER) -> Profile:
     catalog = project_files.catalog(ROOT)
-    return read_profile("x", profile_text(tier), {"small": cluster}, "smoke", catalog)
+    return read_profile(
+        "x", profile_text(tier), Nameable({"small": cluster}, catalog), "smoke"
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from orchestrator.errors import EXIT_USAGE, KeyPlace, Mistake, UsageError
 from orchestrator.keys import yaml_text
 from orchestrator.keys.yaml_text import parse
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.planning.workloads import read_workload
 from tests import ROOT
 from tests.apps import an_app, tierbench
@@ -76,7 +76,7 @@ def test_yaml_that_no_value_comes_of(text: str, place: str, what: str) -> None:
 @pytest.mark.parametrize(("text", "place"), NO_MACHINE)
 def test_values_that_no_machine_has(text: str, place: str) -> None:
     with pytest.raises(UsageError) as raised:
-        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+        read_profile("x", text, Nameable({"small": CLUSTER}, CATALOG), "smoke")
     assert any(place in mistake.where for mistake in raised.value.mistakes)
     assert all(len(mistake.what) < 400 for mistake in raised.value.mistakes)
 
@@ -94,7 +94,7 @@ def test_aliases_that_multiply_are_refused_in_a_few_words() -> None:
     text = BOMB + profile_text("{type: azure/ultra, size: *g, as_of: *g}")
     text = text.replace("why?", "*g").replace("A disk", "*g")
     with pytest.raises(UsageError) as raised:
-        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+        read_profile("x", text, Nameable({"small": CLUSTER}, CATALOG), "smoke")
     assert sum(len(mistake.what) for mistake in raised.value.mistakes) < 4000
 
 
@@ -390,7 +390,7 @@ def test_a_profile_with_one_odd_value(name: str, data: st.DataObject, odd: str) 
     else:
         text = odd_text
     try:
-        read_profile(name, text, {"azure-d8s-v5": cluster}, "smoke", CATALOG)
+        read_profile(name, text, Nameable({"azure-d8s-v5": cluster}, CATALOG), "smoke")
     except UsageError as error:
         assert error.mistakes
 

@@ -16,7 +16,7 @@ from orchestrator.design.latency_quantiles import mean_s, of_histogram, quantile
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files, recorded_disk
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.tier import Burst, Quantiles, SlowEpochs
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
@@ -191,7 +191,9 @@ def profile(tier: str, disk: dict[str, Any] = DISK) -> Profile:
         return json.dumps(disk)
 
     text = profile_text(tier)
-    return read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG, beside=beside)
+    return read_profile(
+        "x", text, Nameable({"small": CLUSTER}, CATALOG, beside=beside), "smoke"
+    )
 
 
 def test_a_recorded_disk_gives_limits_and_latencies() -> None:

@@ -10,7 +10,7 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import refusals
 from orchestrator.keys.schema import bucket_pct
 from orchestrator.planning import named_files, project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.planning.workloads import read_workload
 from orchestrator.tier import Snapshots
 from tests import ROOT
@@ -20,7 +20,7 @@ from tests.refused_profiles import MISTAKES
 
 def mistakes_of(text: str, scale: str = "smoke") -> tuple[Mistake, ...]:
     with pytest.raises(UsageError) as raised:
-        read_profile("x", text, {"small": CLUSTER}, scale)
+        read_profile("x", text, Nameable({"small": CLUSTER}), scale)
     return raised.value.mistakes
 
 
@@ -139,7 +139,7 @@ def test_an_unknown_scale_names_the_known_ones() -> None:
 def test_more_replicas_than_nodes_is_refused() -> None:
     cluster = CLUSTER.replace("replication_factor: 3", "replication_factor: 5")
     with pytest.raises(UsageError) as raised:
-        read_profile("x", profile_text(), {"small": cluster}, "smoke")
+        read_profile("x", profile_text(), Nameable({"small": cluster}), "smoke")
     assert "above `nodes`" in raised.value.mistakes[0].what
 
 
@@ -196,13 +196,16 @@ def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
     cluster = CLUSTER.replace("2GiB", "300GiB")
     with pytest.raises(UsageError) as raised:
         read_profile(
-            "x", profile_text("azure/P15"), {"small": cluster}, "smoke", catalog
+            "x",
+            profile_text("azure/P15"),
+            Nameable({"small": cluster}, catalog),
+            "smoke",
         )
     (mistake,) = raised.value.mistakes
     assert mistake.where == "profiles/x.yaml: cluster.node.smoke.disk"
     assert mistake.what.startswith("300 GiB do not fit on the tier's disk of 256 GiB")
     profile = read_profile(
-        "x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog
+        "x", profile_text("azure/P20"), Nameable({"small": cluster}, catalog), "smoke"
     )
     assert profile.tier.limits.iops == 2300
 
@@ -269,7 +272,10 @@ def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
     for tier in (f"{{{real}}}", f"{{type: aws/i4i.large-nvme, {real}}}"):
         text = profile_text(tier)
         read = read_profile(
-            "x", text, {"small": CLUSTER}, "smoke", project_files.catalog(ROOT)
+            "x",
+            text,
+            Nameable({"small": CLUSTER}, project_files.catalog(ROOT)),
+            "smoke",
         )
         assert read.tier.disk.snapshots == snapshots
 
@@ -314,7 +320,7 @@ def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(
             read_profile(
                 "x",
                 text.replace("cluster: {}", "cluster: of"),
-                {"of": cluster},
+                Nameable({"of": cluster}),
                 "smoke",
             )
             found = ""

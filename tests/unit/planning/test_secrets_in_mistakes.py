@@ -14,7 +14,7 @@ from orchestrator import units
 from orchestrator.errors import KeyPlace, UsageError
 from orchestrator.keys import strict_records, yaml_text
 from orchestrator.planning import overrides, project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.system.redaction import hidden
 from tests import ROOT
 from tests.plans import CLUSTER
@@ -60,7 +60,7 @@ def shown(error: UsageError) -> str:
 def test_a_secret_in_a_profile(key: str, value: str) -> None:
     text = PROFILE.replace("SECRET", f"{key}: {value}")
     with pytest.raises(UsageError) as raised:
-        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+        read_profile("x", text, Nameable({"small": CLUSTER}, CATALOG), "smoke")
     assert not [part for part in PARTS if part in shown(raised.value)]
 
 

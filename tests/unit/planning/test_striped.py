@@ -11,7 +11,7 @@ from orchestrator.design import purchase_prices
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile, read_row
+from orchestrator.planning.profiles import Nameable, read_profile, read_row
 from orchestrator.tier import Tier, as_written
 from orchestrator.units import format_bytes
 from tests import ROOT
@@ -22,7 +22,9 @@ CATALOG = project_files.catalog(ROOT)
 
 def profile(tier: str, vm: str = "") -> Profile:
     cluster = CLUSTER + (f"vm: {vm}\n" if vm else "")
-    return read_profile("x", profile_text(tier), {"small": cluster}, "smoke", CATALOG)
+    return read_profile(
+        "x", profile_text(tier), Nameable({"small": cluster}, CATALOG), "smoke"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_what_a_node_needs_has_to_fit_on_all_disks_together(
         cluster = CLUSTER.replace("disk: 2GiB", f"disk: {disk_gib}GiB")
         tier = f"{{type: azure/P30, count: {count}}}"
         return read_profile(
-            "x", profile_text(tier), {"small": cluster}, "smoke", CATALOG
+            "x", profile_text(tier), Nameable({"small": cluster}, CATALOG), "smoke"
         )
 
     assert sized(room_gib).cluster.size.disk_bytes == room_gib * 2**30
@@ -136,6 +138,6 @@ def test_disks_that_others_have_striped_are_declared_together() -> None:
     cluster = f"{{database: existing, replication_factor: 1, existing: {theirs}}}"
     tier = "{type: azure/P30, enforcement: existing, count: 2}"
     text = f"question: q\ntitle: t\ntier: {tier}\ncluster: {cluster}\n"
-    striped = read_profile("x", text, {}, "smoke", CATALOG).tier
+    striped = read_profile("x", text, Nameable({}, CATALOG), "smoke").tier
     assert (striped.limits.iops, striped.limits.bytes_per_s) == (10_000, 400e6)
     assert striped.price and striped.price.monthly == 270.34

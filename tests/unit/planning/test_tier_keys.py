@@ -19,7 +19,7 @@ from orchestrator.keys.schema import TierYaml
 from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import Note
 from orchestrator.planning import notes
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.tier import DiskKind, NodeDisks, RealDisks, Tier
 from orchestrator.tier_catalog.asked_rows import Reference
 from tests import ROOT
@@ -133,11 +133,9 @@ def read(tier: dict[str, Any], kind: str, over: bool) -> Tier:
     return read_profile(
         "x",
         text,
-        {"small": CLUSTER},
+        Nameable({"small": CLUSTER}, CATALOG, beside=lambda _: RECORDED),
         "smoke",
-        CATALOG,
         changes=changes,
-        beside=lambda _: RECORDED,
     ).tier
 
 
@@ -205,7 +203,7 @@ def test_the_disk_at_a_path_is_not_replaced_by_one_of_ours(way: str) -> None:
         f"question: q\ntier: {{type: azure/P15, path: /mnt/p15{way}}}\ncluster: small\n"
     )
     with pytest.raises(UsageError) as refused:
-        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+        read_profile("x", text, Nameable({"small": CLUSTER}, CATALOG), "smoke")
     (mistake,) = refused.value.mistakes
     assert mistake.where == "profiles/x.yaml: tier.path"
     assert "write `enforcement: mounted`" in mistake.what
@@ -246,7 +244,7 @@ BURSTING = "{iops: 1100, throughput: 125MB/s, burst: {iops: 3500, duration: 30mi
 
 
 def profile_tier(text: str) -> Tier:
-    return read_profile("p", PROFILE.replace("{TIER}", text), {}, "smoke").tier
+    return read_profile("p", PROFILE.replace("{TIER}", text), Nameable(), "smoke").tier
 
 
 def test_a_bucket_is_scaled_down_with_the_run() -> None:

@@ -10,7 +10,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.planning import project_files
-from orchestrator.planning.profiles import read_profile
+from orchestrator.planning.profiles import Nameable, read_profile
 from orchestrator.report.sections.disks import HELD_BY
 from orchestrator.tier import BOTH_DISKS, DiskKind, Gate, GateCheck, Limits
 from tests import ROOT
@@ -145,7 +145,9 @@ def test_what_a_machine_lets_through_of_data_and_log_is_declared_and_checked(
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     catalog = project_files.catalog(ROOT)
     written = profile_text("{type: azure/P15, wal: azure/P30}")
-    tier = read_profile("x", written, {"small": cluster}, "smoke", catalog).tier
+    tier = read_profile(
+        "x", written, Nameable({"small": cluster}, catalog), "smoke"
+    ).tier
     campaign = build_campaign(
         profiles=["premium"], workloads=["point-select"], frames=False
     )

@@ -381,7 +381,9 @@ def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None
         cluster = CLUSTERS[row.partition("/")[0]]
         text = f"question: Enough?\ncluster: {cluster}\ntier: {tier}\n"
         assert (
-            profiles.read_profile("advised", text, clusters, "laptop", catalog).name
+            profiles.read_profile(
+                "advised", text, profiles.Nameable(clusters, catalog), "laptop"
+            ).name
             == "advised"
         )
 
