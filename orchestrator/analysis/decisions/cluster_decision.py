@@ -33,43 +33,41 @@ def decide_cluster(
     judged = weighed(contests, weights)
     tier_standings = standings(judged.contests, tiers)
     tier = _cheapest(judged.contests, tiers, tier_standings)
-    without = _without_each(contests, weights, tiers, tier)
-    why = cluster_words.why(len(contests), judged.contests, tiers, tier)
-    name: str | None = None
-    if tier is not None:
-        name = tier.name
-    sentences = [why.in_words(name), *judged.notes]
-    sentences += [str(answer) for answer in without]
-    if tier is not None:
-        # Limits are those of each workload, as a mean of several has neither scale nor ceiling.
-        sentences += cluster_words.limits(contests)
-    workloads = tuple(contest.workload for contest in contests)
-    confidence = cluster_words.confidence(contests, SHOWN)
     # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
-    confidence_pct = round(100 * confidence, 4)
+    confidence_pct = round(100 * cluster_words.confidence(contests, SHOWN), 4)
     decision = ClusterDecision(
         tier=None,
-        reason=in_one_text(sentences),
-        reason_parts=why,
-        sentences=tuple(sentences),
-        workloads=workloads,
+        reason="",
+        reason_parts=cluster_words.why(len(contests), judged.contests, tiers, tier),
+        workloads=tuple(contest.workload for contest in contests),
         standings=tier_standings,
-        without=tuple(without),
+        without=tuple(_without_each(contests, weights, tiers, tier)),
         basis=cluster_words.basis(contests),
         confidence_pct=confidence_pct,
     )
     if tier is None:
-        return decision
-    cheaper_open = _cheaper_open(tier, judged.contests[0], tiers, tier_standings)
-    return replace(
+        return _in_words(decision, judged.notes)
+    named = replace(
         decision,
         tier=tier.name,
         monthly_cost=tier.monthly_cost,
         currency=tier.currency,
         with_vms=tier.with_vms,
-        cheaper_open=cheaper_open,
+        cheaper_open=_cheaper_open(tier, judged.contests[0], tiers, tier_standings),
         best_open=_best_open(tier, contests),
     )
+    # Limits are those of each workload, as a mean of several has neither scale nor ceiling.
+    return _in_words(named, judged.notes, cluster_words.limits(contests))
+
+
+def _in_words(
+    decision: ClusterDecision, notes: Sequence[str], limits: Sequence[str] = ()
+) -> ClusterDecision:
+    """The decision with its sentences. notes: on weights. limits: of what was measured."""
+    why = decision.reason_parts.in_words(decision.tier)
+    without = [str(answer) for answer in decision.without]
+    sentences = (why, *notes, *without, *limits)
+    return replace(decision, reason=in_one_text(sentences), sentences=sentences)
 
 
 def _in_order(contests: Sequence[Contest]) -> list[Candidate]:

@@ -28,47 +28,40 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
     sweep; else the answer depends on the load, and is told load by load."""
-    slo = tuple(format_objective(clause) for clause in loads.slo)
     # An obstacle comes before any test: what may not be compared proves nothing of any tier.
     if contest.circumstances.obstacle or not contest.candidates:
         obstacle = contest.circumstances.obstacle or reasons.NO_FIGURES
         parts = ReasonParts(claims=(obstacle,))
-        return Decision(
-            loads.name,
-            None,
-            obstacle,
-            reason_parts=parts,
-            sentences=(obstacle,),
-            slo=slo,
-        )
-    how_far = _how_far(loads, contest)
-    doubted = _all_doubted(loads, contest)
+        return _decision(loads, None, parts, (obstacle,))
     enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
     if not enough:
-        parts = ReasonParts(claims=_none(loads, contest), proofs=how_far)
-        sentences = (parts.in_words(None), *doubted)
-        return Decision(
-            loads.name,
-            None,
-            in_one_text(sentences),
-            reason_parts=parts,
-            sentences=sentences,
-            slo=slo,
-            missed=_missed(loads, contest),
-        )
-    tier = offers.preferred(enough, contest)
-    proven = f"{reasons.which(tier, contest)} proven to meet {prose.listed(slo)}"
-    parts = ReasonParts(tier_is=f"the {proven}{_where(loads)}", proofs=how_far)
-    why = parts.in_words(tier.name)
-    sentences = (why, *doubted, *_beside(loads, tier, contest))
-    decision = Decision(
-        loads.name,
-        tier.name,
-        in_one_text(sentences),
-        reason_parts=parts,
-        sentences=sentences,
+        return _naming_none(loads, contest)
+    return _naming(offers.preferred(enough, contest), loads, contest)
+
+
+def _naming_none(loads: Loads, contest: contests.Contest) -> Decision:
+    parts = ReasonParts(claims=_none(loads, contest), proofs=_how_far(loads, contest))
+    sentences = (parts.in_words(None), *_all_doubted(loads, contest))
+    decision = _decision(loads, None, parts, sentences)
+    return replace(decision, missed=_missed(loads, contest))
+
+
+def _naming(
+    tier: candidates.Candidate, loads: Loads, contest: contests.Contest
+) -> Decision:
+    slo = prose.listed(_clauses(loads))
+    proven = f"{reasons.which(tier, contest)} proven to meet {slo}"
+    parts = ReasonParts(
+        tier_is=f"the {proven}{_where(loads)}", proofs=_how_far(loads, contest)
+    )
+    sentences = (
+        parts.in_words(tier.name),
+        *_all_doubted(loads, contest),
+        *_beside(loads, tier, contest),
+    )
+    decision = replace(
+        _decision(loads, tier.name, parts, sentences),
         criterion="capacity at the SLO",
-        slo=slo,
         with_vms=tier.with_vms,
         without_prices=remarks.without_prices(tier, contest),
         moot=moot(tier, contest, loads.slo),
@@ -76,6 +69,24 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     if tier.price is None or contest.no_prices:
         return decision
     return replace(decision, monthly_cost=tier.monthly_cost, currency=tier.currency)
+
+
+def _decision(
+    loads: Loads, tier: str | None, parts: ReasonParts, sentences: tuple[str, ...]
+) -> Decision:
+    """What all decisions on a sweep say."""
+    return Decision(
+        loads.name,
+        tier,
+        in_one_text(sentences),
+        reason_parts=parts,
+        sentences=sentences,
+        slo=_clauses(loads),
+    )
+
+
+def _clauses(loads: Loads) -> tuple[str, ...]:
+    return tuple(format_objective(clause) for clause in loads.slo)
 
 
 def _enough(
@@ -184,8 +195,8 @@ def _taken(loads: Loads, tier: str) -> str:
 def _none(loads: Loads, contest: contests.Contest) -> tuple[str, ...]:
     """The claims of a decision that names no tier: in which figure none is enough."""
     if not loads.latencies:
-        clauses = prose.listed([format_objective(clause) for clause in loads.slo])
-        return (f"no tier is proven to meet {clauses}{_where(loads)}",)
+        slo = prose.listed(_clauses(loads))
+        return (f"no tier is proven to meet {slo}{_where(loads)}",)
     if loads.rates:
         none = "no tier is proven to meet the whole SLO at one load"
         return none, "its latencies are met"

@@ -111,20 +111,25 @@ def _cap_cause(
     is_machine = cap_binding.is_held_back_by_machine(kind.name, values, least_pct)
     if is_machine and not is_at_cap:
         return _machine_below_caps(kind, values, node)
-    is_shared = _is_at_shared_cap(kind, values)
-    if not is_at_cap and not is_shared:
-        if cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
-            return _disk_below_caps(kind, values, node)
+    cause: Cause | None = None
+    if _is_at_shared_cap(kind, values):
+        cause = _shared_cap(kind, values)
+    elif is_at_cap:
+        cause = _cap(kind, values, tier, node)
+    elif cap_binding.is_held_back_by_disk(kind.name, values, least_pct):
+        return _disk_below_caps(kind, values, node)
+    if not _would_help_alone(kind, values):
         return None
+    return cause
+
+
+def _would_help_alone(kind: _Kind, values: Evidence) -> bool:
+    """Whether to raise this cap alone would let more I/Os through."""
     if not cap_binding.binds(kind.name, values):
-        return None
-    # Another cap is nearly full, so to raise this one alone would give next to nothing.
+        return False
     other_pct = values.caps.of_cap_pct(kind.other) or 0.0
-    if CAP_PCT > other_pct >= OTHER_CAP_PCT:
-        return None
-    if is_shared:
-        return _shared_cap(kind, values)
-    return _cap(kind, values, tier, node)
+    # Another cap that is nearly full leaves next to nothing.
+    return not CAP_PCT > other_pct >= OTHER_CAP_PCT
 
 
 def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> bool:

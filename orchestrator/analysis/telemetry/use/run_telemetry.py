@@ -3,7 +3,7 @@
 Samples are read once (`read`), table by table. What single seconds of the window show is kept too,
 because the growth over the whole window hides it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -81,105 +81,95 @@ class Telemetry:
 
 def read(record: Record, samples: Samples, window: Window | None) -> Telemetry:
     """Reads all samples of a run; `window` is the measured one, if the run came that far."""
-    reading = _Reading(record, window)
+    growth: Growth | None = None
+    if window:
+        growth = Growth(*window)
+    seconds: list[pd.DataFrame] = []
+    against_caps: dict[str, CapUse] = {}
+    of_seconds: dict[str, NodeSeconds] = {}
+    busiest_cores_pct: dict[str, float] = {}
+    sessions: dict[str, Mapping[str, float]] = {}
+    moved: dict[str, Moved] = {name: {} for name in _MOVED}
     for table in samples.by_nodes():
-        reading.take(table)
-    return reading.telemetry()
-
-
-class _Reading:
-    """What was made of the tables so far. Each table has all samples of some nodes."""
-
-    def __init__(self, record: Record, window: Window | None) -> None:
-        self._record = record
-        self._window = window
-        nodes = nodes_of_role(record.nodes, "database")
-        self._database = {node.name: node for node in nodes}
-        self._growth: Growth | None = None
-        if window:
-            self._growth = Growth(*window)
-        self._against_caps: dict[str, CapUse] = {}
-        self._node_seconds: dict[str, NodeSeconds] = {}
-        self._busiest_cores_pct: dict[str, float] = {}
-        self._sessions: dict[str, dict[str, float]] = {}
-        self._moved: dict[str, Moved] = {name: {} for name in _MOVED}
-        self._by_second: list[pd.DataFrame] = []
-
-    def take(self, table: pd.DataFrame) -> None:
         series = counter_series.by_series(table)
         rates = counter_series.rates(series)
-        limits: dict[str, Mapping[float, str]] = {}
-        held_back_pct: dict[str, Mapping[float, float]] = {}
-        present = self._present(series)
-        for node in present:
-            disk = disk_seconds.of_node(self._record, rates, node)
-            account = disk_accounts.of_node(rates, node.name)
-            held_back_pct[node.name] = account.by_end()
-            limits[node.name] = second_by_second.at_limits(
-                self._record, rates, node, disk, account
+        nodes = _sampled_databases(record, series)
+        disks = {node.name: disk_seconds.of_node(record, rates, node) for node in nodes}
+        seconds.append(_by_second(record, rates, nodes, disks))
+        # Each table has all samples of some nodes, so no two show the same.
+        for phase, grown in _moved(record, rates).items():
+            moved[phase] |= grown
+        if growth is None or window is None:
+            continue
+        growth.add(rates)
+        for node in nodes:
+            against_caps[node.name] = disk_cap_use.against_caps(
+                record, rates, node, window, disks[node.name]
             )
-            if self._window is not None:
-                self._against_caps[node.name] = disk_cap_use.against_caps(
-                    self._record, rates, node, self._window, disk
-                )
-        names = [node.name for node in present]
-        self._by_second.append(
-            second_by_second.by_second(rates, names, limits, held_back_pct)
-        )
-        self._take_moved(rates)
-        if self._growth is None or self._window is None:
-            return
-        self._growth.add(rates)
-        self._node_seconds |= _node_seconds(self._record, rates, self._window)
-        self._busiest_cores_pct |= _busiest_cores_pct(series, self._window)
-        self._sessions |= _sessions(series, self._window)
-
-    def _present(self, series: Mapping[Key, SampledSeries]) -> list[Node]:
-        """The database nodes that were sampled."""
-        sampled = {node for node, _metric in series}
-        return [node for name, node in self._database.items() if name in sampled]
-
-    def _take_moved(self, rates: Mapping[Key, Steps]) -> None:
-        for phase in self._record.phases:
-            if phase.name in _MOVED:
-                moved = window_growth.moved(rates, phase.start_s, phase.end_s)
-                self._moved[phase.name] |= moved
-        generator = self._record.read_facts.generator
-        for window in generator.windows or ():
-            moved = window_growth.moved(rates, window["start_s"], window["end_s"])
-            self._add_to_windows(moved)
-
-    def _add_to_windows(self, moved: Moved) -> None:
-        """Windows of a load generator count together, counter by counter."""
-        together = self._moved[WINDOWS]
-        for counter, growth in moved.items():
-            together[counter] = together.get(counter, 0.0) + growth
-
-    def telemetry(self) -> Telemetry:
-        empty = not self._by_second
+        of_seconds |= _node_seconds(record, rates, window)
+        busiest_cores_pct |= _busiest_cores_pct(series, window)
+        sessions |= _sessions(series, window)
+    if not seconds:
         # Without a sample growth is not known, which is not zero.
-        if empty:
-            growth = None
-            by_second = _no_seconds().copy()
-        else:
-            growth = self._growth
-            by_second = joined(self._by_second)
-        return Telemetry(
-            growth=growth,
-            against_caps=self._against_caps,
-            by_second=by_second,
-            of_seconds=self._node_seconds,
-            busiest_cores_pct=self._busiest_cores_pct,
-            sessions=self._sessions,
-            moved=self._moved,
-            empty=empty,
-        )
+        return Telemetry(None, {}, _no_seconds().copy(), {}, {}, {}, moved, empty=True)
+    return Telemetry(
+        growth=growth,
+        against_caps=against_caps,
+        by_second=joined(seconds),
+        of_seconds=of_seconds,
+        busiest_cores_pct=busiest_cores_pct,
+        sessions=sessions,
+        moved=moved,
+        empty=False,
+    )
 
 
 @cache
 def _no_seconds() -> pd.DataFrame:
     """`Telemetry.by_second` of a run without samples, which takes long to make."""
     return second_by_second.by_second({}, [], {}, {})
+
+
+def _by_second(
+    record: Record,
+    rates: Mapping[Key, Steps],
+    nodes: Sequence[Node],
+    disks: Mapping[str, disk_seconds.DiskSeconds],
+) -> pd.DataFrame:
+    """`Telemetry.by_second` of these nodes."""
+    limits: dict[str, Mapping[float, str]] = {}
+    held_back_pct: dict[str, Mapping[float, float]] = {}
+    for node in nodes:
+        account = disk_accounts.of_node(rates, node.name)
+        held_back_pct[node.name] = account.by_end()
+        limits[node.name] = second_by_second.at_limits(
+            record, rates, node, disks[node.name], account
+        )
+    return second_by_second.by_second(rates, list(limits), limits, held_back_pct)
+
+
+def _sampled_databases(
+    record: Record, series: Mapping[Key, SampledSeries]
+) -> list[Node]:
+    sampled = {node for node, _metric in series}
+    databases = nodes_of_role(record.nodes, "database")
+    return [node for node in databases if node.name in sampled]
+
+
+def _moved(record: Record, rates: Mapping[Key, Steps]) -> dict[str, Moved]:
+    """`Telemetry.moved`."""
+    by_phase: dict[str, Moved] = {name: {} for name in _MOVED}
+    for phase in record.phases:
+        if phase.name in _MOVED:
+            moved = window_growth.moved(rates, phase.start_s, phase.end_s)
+            by_phase[phase.name] |= moved
+    # Windows of a load generator count together, counter by counter.
+    together = by_phase[WINDOWS]
+    for window in record.read_facts.generator.windows or ():
+        moved = window_growth.moved(rates, window["start_s"], window["end_s"])
+        for counter, growth in moved.items():
+            together[counter] = together.get(counter, 0.0) + growth
+    return by_phase
 
 
 # ------------------------------------------------------------------ of single seconds
