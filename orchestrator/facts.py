@@ -197,6 +197,14 @@ class _Group:
                 values[name] = value
         return cls(**values, more=more)
 
+    @classmethod
+    def read_each(cls, recorded: object) -> dict[str, Self]:
+        """Reads a group of groups of this kind, each by its name."""
+        groups: dict[str, Self] = {}
+        for name, entry in group(recorded).items():
+            groups[name] = cls.read(entry)
+        return groups
+
     def recorded(self) -> dict[str, Any]:
         """One flat group, as a record keeps it."""
         facts = {}
@@ -323,9 +331,107 @@ class IdentityFacts(_Group):
     machine_types: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WaitFacts(_Group):
+    """What YugabyteDB's servers sampled themselves of what sessions waited for in the window."""
+
+    # Why it could not be read.
+    not_read: str | None = None
+    # Each has its `component`, `event`, `type` and `share_pct`.
+    events: Sequence[Mapping[str, Any]] | None = None
+    # The share of their working time in which sessions waited for locks.
+    locked_pct: float | None = None
+    # What of the window the servers still had at its end; None: all.
+    covered_s: float | None = None
+    window_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierFacts(_Group):
+    """What a tier's mechanism noted of its disks."""
+
+    # The CSI driver of its volumes.
+    provisioner: str | None = None
+    # Place of a disk → what is there.
+    disks: Mapping[str, Any] = field(default_factory=dict)
+    # Emulated disk → way → the overhead at its start, without load.
+    overhead_us: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudFacts(_Group):
+    """What a cloud's metadata service said of a tier's disks and machines."""
+
+    # Sizes of the machines. Earlier programs kept them in one text alone, which is `machine`.
+    machines: Sequence[str] | None = None
+    machine: str | None = None
+    # Place of a disk → device → what was said of it.
+    disks: Mapping[str, Any] = field(default_factory=dict)
+    # From the profile, in words.
+    differences: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestoredFacts(_Group):
+    """How data that were loaded before came to the disks of a run."""
+
+    way: str | None = None
+    # Whether the disks rested afterwards; None: not known.
+    quiet: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketFacts(_Group):
+    """What is known of a credit bucket of a disk when the window began, in % of a full one."""
+
+    state: str | None = None  # a `CreditState`
+    least_pct: float = 0.0
+    most_pct: float = 100.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedDiskFacts(_Group):
+    """What the server of an emulated disk counted of the window."""
+
+    # The share of requests for which the host itself was slower than the tier.
+    over_pct: float | None = None
+    # By how much threads that answer for the disk woke too late, on average.
+    late_s: float | None = None
+    # The server's account at the window's begin and end.
+    begin: Mapping[str, Any] = field(default_factory=dict)
+    end: Mapping[str, Any] = field(default_factory=dict)
+    # Way → how much longer requests took for the kernel than for the disk.
+    overhead: Mapping[str, Any] = field(default_factory=dict)
+
+    def counts(self, way: str) -> Mapping[str, Any]:
+        """What the kernel counted and the disk served of "read" or "write"; empty if it was not
+        held against each other."""
+        return group(self.more, way)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateFacts(_Group):
+    """What a truth gate noted beside its figures, of one disk or of several."""
+
+    # How busy the machine was at the worst, and `over_pct`, `late_s` as of `ServedDiskFacts`.
+    host_cpu_pct: float | None = None
+    over_pct: float | None = None
+    late_s: float | None = None
+    # What of the disk's latency was not held, in words.
+    latency: str | None = None
+    # "shows": a cache of the host answers reads.
+    host_cache: str | None = None
+    machine: str | None = None
+    device: str | None = None
+    # Quantity → when it was measured (Unix seconds).
+    checked_s: Mapping[str, Any] = field(default_factory=dict)
+    # Place of a disk → its facts, of a gate of several.
+    disks: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class RunFacts:
-    """The groups of a record's facts that are read by attribute, one for each key of a record."""
+    """The groups of a record's facts that are read by attribute."""
 
     # What the database said of itself after the run, and just before its warm-up.
     database: DatabaseFacts
@@ -333,14 +439,31 @@ class RunFacts:
     generator: GeneratorFacts
     # Records of older versions have nothing of it.
     identity: IdentityFacts
+    waits: WaitFacts
+    tier: TierFacts
+    cloud: CloudFacts
+    restored: RestoredFacts
+    # Emulated disk → what its server counted.
+    disks: Mapping[str, ServedDiskFacts]
+    # Node of a real disk with burst credit → "IOPS" or "bytes".
+    burst_credit: Mapping[str, Mapping[str, BucketFacts]]
 
     @classmethod
     def read(cls, recorded: Mapping[str, Any]) -> Self:
+        credit: dict[str, dict[str, BucketFacts]] = {}
+        for node, buckets in group(recorded, "burst_credit").items():
+            credit[node] = BucketFacts.read_each(buckets)
         return cls(
             database=DatabaseFacts.read(recorded.get("database")),
             database_before=DatabaseFacts.read(recorded.get("database_before")),
             generator=GeneratorFacts.read(recorded.get("generator")),
             identity=IdentityFacts.read(recorded.get("identity")),
+            waits=WaitFacts.read(recorded.get("waits")),
+            tier=TierFacts.read(recorded.get("tier")),
+            cloud=CloudFacts.read(group(recorded, "tier", "cloud")),
+            restored=RestoredFacts.read(group(recorded, "tier", "restored")),
+            disks=ServedDiskFacts.read_each(recorded.get("disks")),
+            burst_credit=credit,
         )
 
 

@@ -30,7 +30,7 @@ def cloud(record: Record) -> Cloud | None:
     """Whose disks a run is on: by its tier's row of the catalog, the driver of its volumes, or what
     the disks are called. None if nothing tells that, or the cloud reports of no limits."""
     row = record.profile.tier.origin.catalog_type
-    driver = str(group(record.facts, "tier").get("provisioner", ""))
+    driver = record.read_facts.tier.provisioner or ""
     for name in _CLOUDS:
         if row.startswith(f"{name}/") or driver.endswith(_DRIVERS[name]):
             return name
@@ -50,12 +50,12 @@ def of_disks(record: Record, node: str, *, of_log: bool) -> frozenset[str]:
     users = {node, _ALL_NODES}
     if of_log:
         users = {f"{node}{LOG_OF_NODE}", f"{node}{_LOG_OF_PATH}"}
-    tier = group(record.facts, "tier")
+    facts = record.read_facts
     names: set[str] = set()
-    for key, disk in group(tier, "disks").items():
+    for key, disk in facts.tier.disks.items():
         if users & set(disk.get("used_by", ())):
             names.update(_of_volume(disk.get("made_of")))
-            names.update(_of_cloud(group(tier, "cloud", "disks", key)))
+            names.update(_of_cloud(group(facts.cloud.disks, key)))
     return frozenset(names)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from orchestrator.analysis.subjects import Subject, Topic, Values
 from orchestrator.design import factors
-from orchestrator.facts import DatabaseFacts, group
+from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Record, Workload
-from orchestrator.units import gathered
 
 
 @dataclass(frozen=True)
@@ -175,13 +174,14 @@ def _sizes(record: Record, role: str, name: str) -> list[float]:
 def _burst_credit(record: Record) -> Values:
     """What is known of the credit with which its real disks began, "IOPS" and "bytes" apart. A
     kind of credit is left out if that of one disk is not known."""
-    disks = group(record.facts, "burst_credit").values()
-    buckets = [bucket for disk_buckets in disks for bucket in disk_buckets.items()]
-    states = gathered((name, str(bucket["state"])) for name, bucket in buckets)
+    states: dict[str, set[str | None]] = {}
+    for buckets in record.read_facts.burst_credit.values():
+        for name, bucket in buckets.items():
+            states.setdefault(name, set()).add(bucket.state)
     values: dict[Subject, Any] = {}
     for name, at_begin in states.items():
         if "unknown" not in at_begin:
-            values[Subject(Topic.BURST_CREDIT, name)] = set(at_begin)
+            values[Subject(Topic.BURST_CREDIT, name)] = at_begin
     return values
 
 

@@ -27,9 +27,9 @@ def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def reasons(gate: Gate) -> tuple[str, ...]:
     """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
-    cpu_pct = gate.device.get("host_cpu_pct", 0.0)
-    late_s = gate.device.get("late_s", 0.0)
-    over_pct = gate.device.get("over_pct", 0.0)
+    cpu_pct = gate.facts.host_cpu_pct or 0.0
+    late_s = gate.facts.late_s or 0.0
+    over_pct = gate.facts.over_pct or 0.0
     texts: list[str] = []
     if cpu_pct > BUSY_CPU_PCT:
         texts.append(f"its CPUs were {cpu_pct:.0f} % busy")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from orchestrator.facts import CreditState, GateQuantity
-from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier import Gate, GateCheck, Tier, burst_credit
 
 EMPTY_PCT = 5.0  # percentage of a full bucket: the rest lasts seconds
 _AT_BASE = 0.99  # the least share of the base rate that a measurement at it shows
@@ -61,9 +61,8 @@ class Bucket:
         """After `used` I/Os or bytes in so many seconds. A rate above the base shows credit."""
         # A bucket refills at the base rate while its disk is used.
         earned = self.base_per_s * seconds - used
-        # A full bucket takes no more, and an empty one lends nothing.
-        most = min(self.size, max(0.0, self.most + earned))
-        least = min(self.size, max(0.0, self.least + earned))
+        most = burst_credit.after(self.most, earned, self.size)
+        least = burst_credit.after(self.least, earned, self.size)
         # The disk may by now have used up all that it could have had.
         bursting = self.bursting and 100 * most > EMPTY_PCT * self.size
         return replace(self, least=least, most=most, bursting=bursting)
@@ -93,8 +92,7 @@ def _full_or_empty(
     """A bucket that may be anything from empty to full; None if the tier does not burst in it."""
     if not base or not peak or peak <= base:
         return None
-    # Full, it lasts for that long at the peak rate, while it refills at the base rate.
-    size = (peak - base) * duration_s
+    size = burst_credit.full_bucket(base, peak, duration_s)
     return Bucket(base, peak, size, least=0.0, most=size, bursting=False)
 
 
@@ -150,16 +148,16 @@ class _GatedDisk(NamedTuple):
 
 def _gated_disk(gate: Gate, machine: str, device: str) -> _GatedDisk:
     """The disk with that name on that machine."""
-    for key, facts in gate.device.get("disks", {}).items():
-        if facts.get("device") == device and facts.get("machine", machine) == machine:
+    for key, facts in gate.facts_of_disks.items():
+        if facts.device == device and (facts.machine or machine) == machine:
             checks: list[GateCheck] = []
             for check in gate.checks:
                 if check.disk_key == key:
                     checks.append(check)
-            return _GatedDisk(facts.get("checked_s", {}), checks)
+            return _GatedDisk(facts.checked_s, checks)
     # A gate of only one disk does not say which.
     checks = [check for check in gate.checks if not check.disk]
-    return _GatedDisk(gate.device.get("checked_s", {}), checks)
+    return _GatedDisk(gate.facts.checked_s, checks)
 
 
 def since(buckets: Buckets, before: Seen | None, now: Seen) -> Buckets:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
-from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.facts import GateFacts, GateQuantity, GateWord
 from orchestrator.tier import tier_file
 from orchestrator.tier.disks import (
     DISKS as DISKS,
@@ -370,3 +370,13 @@ class Gate:
     @property
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)
+
+    @property
+    def facts(self) -> GateFacts:
+        """What `device` has."""
+        return GateFacts.read(self.device)
+
+    @property
+    def facts_of_disks(self) -> Mapping[str, GateFacts]:
+        """Place of a disk → its facts; none of a gate of one."""
+        return GateFacts.read_each(self.facts.disks)

@@ -7,7 +7,6 @@ from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import disk_seconds
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.facts import group
 from orchestrator.model import Doubt
 from orchestrator.texts.prose import listed
 from orchestrator.units import format_number
@@ -28,11 +27,12 @@ def credit_left(run: RunData, _: Totals) -> Doubts:
 
 
 def credit_unknown(run: RunData, _: Totals) -> Doubts:
-    for node, buckets in group(run.record.facts, "burst_credit").items():
+    for node, buckets in run.record.read_facts.burst_credit.items():
         for name, bucket in buckets.items():
-            if bucket["state"] == "unknown":
-                least_pct = bucket["least_pct"]
-                yield _burst_credit_unknown(node, name, least_pct, bucket["most_pct"])
+            if bucket.state == "unknown":
+                yield _burst_credit_unknown(
+                    node, name, bucket.least_pct, bucket.most_pct
+                )
 
 
 def above_its_limit(run: RunData, _: Totals) -> Doubts:

@@ -40,7 +40,7 @@ def cells(campaign: Results) -> Doubts:
 
 def _measured_once(campaign: Results, titles: Sequence[str]) -> Doubt:
     # One repetition was planned so. Else runs of some cells were lost.
-    if campaign.plan.repetitions == 1:
+    if campaign.plan.repeats.repetitions == 1:
         return _one_repetition()
     return _one_repetition_of_some(titles)
 

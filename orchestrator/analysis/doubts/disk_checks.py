@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.analysis import disks_of_nodes
 from orchestrator.analysis.disks_of_nodes import PlacedDisk
@@ -16,7 +15,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use import emulation_overhead
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.design.nodes_by_role import nodes_of_role
-from orchestrator.facts import group
+from orchestrator.facts import ServedDiskFacts
 from orchestrator.model import Doubt, Node, Record
 from orchestrator.texts import prose
 from orchestrator.units import format_change
@@ -48,10 +47,9 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
     gate = run.record.gate
     if gate is None:
         return
-    disks = group(gate.device, "disks")
-    for path in disks:
+    for path, disk in gate.facts_of_disks.items():
         # No disk reads faster than its cap; what does is a cache in front of it.
-        if group(disks, path).get("host_cache") == "shows":
+        if disk.host_cache == "shows":
             yield _host_cache(path)
 
 
@@ -60,23 +58,23 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
 
 def served(run: RunData, _: Totals) -> Doubts:
     """Doubts by what the servers of emulated disks counted."""
-    for disk, counts in group(run.record.facts, "disks").items():
+    for disk, counts in run.record.read_facts.disks.items():
         yield from _unlike_counts(disk, counts)
-        over_pct = counts.get("over_pct", 0.0)
-        late_s = counts.get("late_s", 0.0)
+        over_pct = counts.over_pct or 0.0
+        late_s = counts.late_s or 0.0
         if over_pct > OVER_PCT or late_s > LATE_S:
             yield _host_slower_than_the_tier(disk, over_pct, late_s)
-        failed = group(counts, "end").get("host_errors")
+        failed = counts.end.get("host_errors")
         if failed:
             yield _host_errors(disk, int(failed))
         yield from _overheads(run.record, disk)
 
 
-def _unlike_counts(disk: str, counts: Mapping[str, Any]) -> Doubts:
+def _unlike_counts(disk: str, counts: ServedDiskFacts) -> Doubts:
     # Telemetry's IOPS are the kernel's count; the tier charges what the disk served.
     for way in ("read", "write"):
-        count = counts.get(way)
-        if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
+        count = counts.counts(way)
+        if count and count["apart_pct"] > APART_PCT:
             yield _counts_differ(
                 disk,
                 way,

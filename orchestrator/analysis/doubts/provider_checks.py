@@ -7,14 +7,12 @@ from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.facts import group
 from orchestrator.model import Doubt
 
 
 def cloud(run: RunData, _: Totals) -> Doubts:
     """Doubts by what the cloud's metadata service and Kubernetes say."""
-    differences = group(run.record.facts, "tier", "cloud").get("differences", ())
-    for difference in differences:
+    for difference in run.record.read_facts.cloud.differences:
         yield _another_disk(difference)
     vm = run.record.profile.cluster.vm or ""
     if not vm:
@@ -28,29 +26,27 @@ def cloud(run: RunData, _: Totals) -> Doubts:
 
 def _machines(run: RunData) -> Iterator[str]:
     """The kinds of the machines that were there, by the cloud's names."""
-    cloud_facts = group(run.record.facts, "tier", "cloud")
-    sizes = cloud_facts.get("machines")
+    cloud_facts = run.record.read_facts.cloud
     # Earlier programs kept them in one text alone.
-    if sizes is None:
-        sizes = str(cloud_facts.get("machine") or "").split(", ")
-    for size in sizes:
-        yield str(size)
+    if cloud_facts.machines is None:
+        yield from (cloud_facts.machine or "").split(", ")
+    else:
+        yield from cloud_facts.machines
     for kind in results.identity(run.record).machine_types.values():
         yield str(kind)
 
 
 def restored(run: RunData, _: Totals) -> Doubts:
     """How the data of this run came to its real disk."""
-    facts = group(run.record.facts, "tier", "restored")
-    way = facts.get("way")
-    if way == "reflink":
+    facts = run.record.read_facts.restored
+    if facts.way == "reflink":
         yield _shared_blocks()
-    if facts.get("quiet") is False:
+    if facts.quiet is False:
         yield _disk_not_quiet()
     # AWS documents that volumes fetch a block when it is first read. Azure's copy in the
     # background.
-    if way in ("snapshot", "claim"):
-        yield _copied_volume(way)
+    if facts.way in ("snapshot", "claim"):
+        yield _copied_volume(facts.way)
 
 
 # ------------------------------------------------------------------ in words

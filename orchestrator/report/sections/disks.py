@@ -6,7 +6,6 @@ from dataclasses import replace
 from orchestrator import units
 from orchestrator.analysis.telemetry.use.emulation_overhead import Overhead, overheads
 from orchestrator.design.latency_quantiles import described
-from orchestrator.facts import group
 from orchestrator.model import Profile
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -161,7 +160,7 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[Row]:
     reads: list[Overhead] = []
     writes: list[Overhead] = []
     for run in runs_of_tier(index, profile):
-        for disk in group(run.record.facts, "disks"):
+        for disk in run.record.read_facts.disks:
             counted = overheads(run.record, disk)
             # A window without reads, or without writes, has no overhead of them.
             if "read" in counted:

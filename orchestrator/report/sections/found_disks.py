@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
-from orchestrator.facts import group
+from orchestrator.facts import GateFacts, group
 from orchestrator.report.blocks import Cell, Paragraph, Part, table_of
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.texts import prose
@@ -41,12 +41,12 @@ def _recorded(index: ReportIndex, profile: str, name: str) -> Mapping[str, Any]:
     return {}
 
 
-def _gated_disks(index: ReportIndex, profile: str) -> Mapping[str, Any]:
+def _gated_disks(index: ReportIndex, profile: str) -> Mapping[str, GateFacts]:
     """Path → what the truth gate noted of the disk there, beside its figures."""
     for run in index.campaign.runs:
         gate = run.record.gate
         if run.record.run.profile == profile and gate is not None:
-            return group(gate.device, "disks")
+            return gate.facts_of_disks
     return {}
 
 
@@ -66,7 +66,7 @@ def _disk_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | st
         row["Rotational"] = _yes_or_no(facts.get("rotational"))
         row["Model"] = _model(facts)
         # A guest does not see such a cache, but a region that is read twice shows it.
-        row["Host cache"] = _fact(group(by_gate, path), "host_cache")
+        row["Host cache"] = Cell(by_gate.get(path, GateFacts()).host_cache or "")
         row["The cloud says"] = _told_by_cloud(by_cloud.get(path))
         yield row
 

@@ -92,9 +92,8 @@ def _outcome(gate: Gate, age_s: float) -> str:
     if gate.reused:
         age = units.format_seconds(age_s)
         outcome = f"{outcome}, {age} before; nothing it depends on changed since"
-    latency = gate.device.get("latency")
-    if latency:
-        outcome = f"{outcome}; latency: {latency}"
+    if gate.facts.latency:
+        outcome = f"{outcome}; latency: {gate.facts.latency}"
     return outcome
 
 

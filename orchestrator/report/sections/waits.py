@@ -1,11 +1,10 @@
 """What sessions waited for, by a YugabyteDB's own samples."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from orchestrator import facts
 from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.facts import WaitFacts
 from orchestrator.report.blocks import (
     Block,
     Cell,
@@ -54,35 +53,35 @@ def _blocks(index: ReportIndex) -> Iterator[Block]:
         yield Paragraph(f"{reason}.", "Not known")
 
 
-def _sampled(index: ReportIndex) -> dict[str, list[Mapping[str, Any]]]:
+def _sampled(index: ReportIndex) -> dict[str, list[WaitFacts]]:
     """Workload and tier → what each finished run recorded of waits."""
-    by_title: dict[str, list[Mapping[str, Any]]] = {}
+    by_title: dict[str, list[WaitFacts]] = {}
     for load in index.workloads:
         for tier in index.tiers:
             sampled = by_title.setdefault(f"{load.name}, {tier}", [])
             for run in index.finished(tier, load.name):
-                sampled.append(facts.group(run.record.facts, "waits"))
+                sampled.append(run.record.read_facts.waits)
     return by_title
 
 
-def _reasons(sampled: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _reasons(sampled: Iterable[WaitFacts]) -> Iterator[str]:
     for waits in sampled:
-        if "not_read" in waits:
-            yield str(waits["not_read"])
+        if waits.not_read:
+            yield waits.not_read
 
 
-def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Paragraph]:
+def _shorter(title: str, sampled: Sequence[WaitFacts]) -> Iterator[Paragraph]:
     """What shares are of, where servers had overwritten the window's begin."""
     # Runs whose history could not be read are in neither of the two numbers.
-    seen = [waits for waits in sampled if "events" in waits]
-    parts = [waits for waits in seen if "covered_s" in waits]
+    seen = [waits for waits in sampled if waits.events is not None]
+    parts = [waits for waits in seen if waits.covered_s is not None]
     if not parts:
         return
     # YugabyteDB keeps sessions in a ring of a fixed size: a busy server overwrites sooner.
-    shortest = min(parts, key=lambda waits: float(waits["covered_s"]))
+    shortest = min(parts, key=lambda waits: waits.covered_s or 0.0)
     # The shortest of all runs, so that "at least" is true of each.
-    covered_s = shortest["covered_s"]
-    window_s = shortest["window_s"]
+    covered_s = shortest.covered_s
+    window_s = shortest.window_s
     text = (
         "The servers' history was shorter than the window. "
         f"In {len(parts)} of {len(seen)} runs shares are of at least the last {covered_s:.0f} s "
@@ -91,7 +90,7 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
     yield Paragraph(text + _unknown_locks(parts), title)
 
 
-def _unknown_locks(parts: Iterable[Mapping[str, Any]]) -> str:
+def _unknown_locks(parts: Iterable[WaitFacts]) -> str:
     """A sentence on the runs of which too little is known; empty if there are none."""
     unknown = 0
     for waits in parts:
@@ -104,14 +103,14 @@ def _unknown_locks(parts: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _rows(title: str, sampled: Sequence[WaitFacts]) -> Iterator[Row]:
     """Means of the runs in which sessions were seen."""
     shares_pct: Counter[str] = Counter()
     runs = 0
     for waits in sampled:
         # A run without this event has 0 % of it, and counts in the mean all the same.
-        runs += "events" in waits
-        for event in waits.get("events", ()):
+        runs += waits.events is not None
+        for event in waits.events or ():
             # Shares of YSQL and of TServer are of unlike times, so a name says whose it is.
             name = f"{event['component']}: {event['event']} ({event['type']})"
             shares_pct[name] += event["share_pct"]

@@ -9,6 +9,7 @@ import pytest
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.analysis.telemetry.use import load_and_sessions, node_use
+from orchestrator.facts import WaitFacts
 from orchestrator.metrics import measured
 from orchestrator.model import Phase
 from tests.campaign_tables import Shape, held, sampled_in
@@ -72,7 +73,7 @@ def test_without_time_nothing_is_counted_by_time() -> None:
 def test_what_was_seen_in_half_of_a_window_stands_for_it(
     waits: dict[str, float], covers: bool
 ) -> None:
-    assert load_and_sessions.covers_window(waits) is covers
+    assert load_and_sessions.covers_window(WaitFacts.read(waits)) is covers
 
 
 def test_think_time_has_a_ceiling() -> None:

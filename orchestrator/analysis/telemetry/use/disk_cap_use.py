@@ -22,7 +22,7 @@ from orchestrator.analysis.telemetry.use.disk_seconds import (
     DiskSeconds,
     both_disks,
     demand,
-    server_account,
+    served_disk,
 )
 from orchestrator.analysis.telemetry.use.node_values import CapUse
 from orchestrator.facts import group
@@ -50,10 +50,9 @@ def against_caps(
     measured = disk.within(window)
     if measured.is_empty:
         return log
-    begin = server_account(record, node, "begin")
-    end = server_account(record, node, "end")
+    served = served_disk(record, node)
     shares = measured.shares()
-    credit = _credit_use(tier, measured, end)
+    credit = _credit_use(tier, measured, served.end)
     fall = _fall(tier, measured)
     return replace(
         log,
@@ -65,7 +64,7 @@ def against_caps(
         time_above_base_pct=credit.time_above_base_pct,
         iops_before_fall=fall.before,
         iops_after_fall=fall.after,
-        held_back_pct=_held_back_pct(begin, end),
+        held_back_pct=_held_back_pct(served.begin, served.end),
         time_held_back_pct=_time_held_back_pct(rates, node, window),
     )
 

@@ -19,9 +19,9 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
 from orchestrator.analysis.telemetry.use.node_values import CapName
 from orchestrator.counter_sources import data_devices
 from orchestrator.design.node_disks import DISK_SERVER
-from orchestrator.facts import group
+from orchestrator.facts import ServedDiskFacts
 from orchestrator.model import Node, Record
-from orchestrator.tier import Burst, Limits, MachineLimits, Tier
+from orchestrator.tier import Burst, Limits, MachineLimits, Tier, burst_credit
 
 # Share of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
 AT_CAP = 0.95
@@ -235,8 +235,7 @@ def _limit(
 
 @dataclass(frozen=True)
 class _BurstBucket:
-    """Burst credit: (top − base) × duration of it when full. It drains by what is used above the
-    base rate and fills by what is left of it."""
+    """Burst credit between a base rate and that of a burst, as `burst_credit` counts it."""
 
     base: int
     top: int
@@ -244,18 +243,18 @@ class _BurstBucket:
 
     def followed(self, rate: Array, step_s: Array, started: _Started) -> _Limit:
         """The limit that a rate follows."""
-        full = (self.top - self.base) * self.burst.duration_s
+        full = burst_credit.full_bucket(self.base, self.top, self.burst.duration_s)
         credit = full * self.burst.start_pct / 100
-        caps = np.empty(rate.size)
+        in_force = np.empty(rate.size)
         left_pct = np.empty(rate.size)
         for second, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
             if second == started.second and started.credit_pct is not None:
                 credit = full * started.credit_pct / 100
-            caps[second] = self._cap(used, seconds, credit)
-            drained = (used - self.base) * seconds
-            credit = min(full, max(0.0, credit - drained))
+            in_force[second] = self._cap(used, seconds, credit)
+            earned = (self.base - used) * seconds
+            credit = burst_credit.after(credit, earned, full)
             left_pct[second] = 100 * credit / full
-        return _Limit(caps, left_pct)
+        return _Limit(in_force, left_pct)
 
     def _cap(self, used: float, seconds: float, credit: float) -> float:
         # What lasts for seconds lets the disk do its peak. With less the cap is the base, and what
@@ -271,10 +270,11 @@ def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSecon
     # share of a cap can be told.
     if len(data_devices(node.sources)) > 1:
         rates = {}
-    begin = server_account(record, node, "begin")
+    begin = served_disk(record, node).begin
     return demand(record.profile.tier, rates, node.name, begin)
 
 
-def server_account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
-    """What the server of a node's emulated disk told of it at a moment; empty without one."""
-    return group(record.facts, "disks", f"{DISK_SERVER}{node.name}", moment)
+def served_disk(record: Record, node: Node) -> ServedDiskFacts:
+    """What the server of a node's emulated disk told of it; nothing without one."""
+    name = f"{DISK_SERVER}{node.name}"
+    return record.read_facts.disks.get(name, ServedDiskFacts())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.telemetry.use.disk_cap_use import WAYS
-from orchestrator.facts import group
+from orchestrator.facts import ServedDiskFacts, group
 from orchestrator.model import Record
 
 
@@ -33,10 +33,10 @@ class Overhead:
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     """The overhead of "read" and of "write", as far as an emulated disk counted them."""
     # The overhead is the mean time of requests by the kernel, less the disk server's own.
-    counted = group(record.facts, "disks", disk, "overhead")
+    counted = record.read_facts.disks.get(disk, ServedDiskFacts()).overhead
     # The overhead at the device's start, without load, is taken off its latency
     # (docs/research/DISKS.md).
-    at_start = group(record.facts, "tier", "overhead_us", disk)
+    at_start = group(record.read_facts.tier.overhead_us, disk)
     depth = float(counted.get("queue_depth", 0.0))
     overhead_by_way = {}
     for way in WAYS:

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.telemetry.use.node_values import LoadUse
-from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
+from orchestrator.facts import (
+    READ_S,
+    WAL_NODES,
+    WAL_SYNC_S,
+    DatabaseFacts,
+    WaitFacts,
+)
 from orchestrator.model import Record, Workload
 
 # Ten terminals with the specification's think and keying times begin 12.86 New-Orders a minute in
@@ -116,20 +121,17 @@ def _seen(record: Record, sessions: Sessions) -> _SeenStates:
 def _sampled_locks_pct(record: Record) -> float | None:
     """For which share of their working time sessions waited for locks, as YugabyteDB sampled it
     itself."""
-    waits = group(record.facts, "waits")
+    waits = record.read_facts.waits
     if not covers_window(waits):
         return None
-    locked_pct: float | None = waits.get("locked_pct")
-    return locked_pct
+    return waits.locked_pct
 
 
-def covers_window(waits: Mapping[str, Any]) -> bool:
-    """Whether what servers sampled may stand for the whole window, by a record's `waits`."""
-    covered_s = waits.get("covered_s")
-    if covered_s is None:
+def covers_window(waits: WaitFacts) -> bool:
+    """Whether what servers sampled may stand for the whole window."""
+    if waits.covered_s is None or waits.window_s is None:
         return True
-    enough_s: float = WAITS_COVER * waits["window_s"]
-    return bool(covered_s >= enough_s)
+    return waits.covered_s >= WAITS_COVER * waits.window_s
 
 
 @dataclass(frozen=True)
