@@ -97,7 +97,8 @@ def check_asked(profile: Profile, platform: str | None) -> None:
     """UsageError if it names machines of Kubernetes, and nobody says whether it is to run there."""
     if profile.placing and not named(profile) and platform is None:
         raise UsageError(
-            f"{profile.name} has `kubernetes`: add `platform: kubernetes`, or another"
+            f"{profile.name} has `kubernetes`, and no platform",
+            advice="add `platform: kubernetes`, or another",
         )
 
 

@@ -43,7 +43,7 @@ class RealDisk:
 def find(path: Path, machine: Machine) -> RealDisk:
     """The disk of a path. UsageError if it is none; UnavailableError if that cannot be seen."""
     if not path.is_absolute():
-        raise UsageError(f"{path} is not a full path: begin it with /")
+        raise UsageError(f"{path} is not a full path", advice="begin it with /")
     try:
         is_folder = machine.is_folder(str(path))
         mounts = mount_points(machine)
@@ -128,7 +128,10 @@ def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> Mou
     """The deepest mount above `path`, of several the last. UsageError if there is none."""
     mount = deepest(machine.real_path(str(path)), mounts)
     if mount is None:
-        raise UsageError(f"{path} is on nothing that is mounted here")
+        raise UsageError(
+            f"{path} is on nothing that is mounted here",
+            advice="give a directory on a mounted disk: `findmnt` lists them",
+        )
     return mount
 
 

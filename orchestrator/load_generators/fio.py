@@ -19,7 +19,7 @@ from orchestrator.design import disk_matrix, latency_quantiles
 from orchestrator.design.disk_matrix import MatrixCell
 from orchestrator.errors import KeyPlace, LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common import options, program_output
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
@@ -245,9 +245,11 @@ def _json(file: Path) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise LoadError(f"{file} is not there: the point was not measured") from error
+        raise program_output.raw_file_error(file, "is not there") from error
     except ValueError as error:
-        raise LoadError(f"{file} is not what fio writes: {error}") from error
+        raise program_output.raw_file_error(
+            file, f"is not what fio writes: {error}"
+        ) from error
     return content
 
 
@@ -258,7 +260,10 @@ def point_figures(
     JSON. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
     if job["error"]:
-        raise LoadError(f"fio counted error {job['error']} at point {point.name}")
+        raise LoadError(
+            f"fio counted error {job['error']} at point {point.name}",
+            advice="look for the error of the disk in the kernel's log: `dmesg`",
+        )
     reads = job["read"]
     writes = job["write"]
     bytes_per_s = float(reads["bw_bytes"] + writes["bw_bytes"])

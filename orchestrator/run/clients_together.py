@@ -156,6 +156,7 @@ class Together:
         except threading.BrokenBarrierError:
             raise LoadError(
                 f"not all clients were ready to begin within {READY_WITHIN_S:g} s",
+                advice="see in the raw files of the run what the slowest was doing",
             ) from None
         return self._begins_s
 

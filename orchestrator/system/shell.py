@@ -70,7 +70,10 @@ def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:
         with at_once.hearing_signals():
             return subprocess.Popen(list(argv), **options)
     except FileNotFoundError as error:
-        raise UnavailableError(f"the command {argv[0]} is not installed") from error
+        raise UnavailableError(
+            f"the command {argv[0]} is not installed",
+            advice=f"install the package that has {argv[0]}, or put it on the PATH",
+        ) from error
 
 
 class Beside:

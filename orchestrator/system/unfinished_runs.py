@@ -26,7 +26,9 @@ def unfinished_run(results: Path, name: str) -> Path:
             "`tierbench status` says how a campaign stands",
         )
     if name not in ("latest", unfinished.name):
-        raise UsageError(f"{name} is not going on; {unfinished.name} is")
+        raise UsageError(
+            f"{name} is not going on", advice=f"name {unfinished.name}, which is"
+        )
     return unfinished
 
 

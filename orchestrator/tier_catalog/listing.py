@@ -90,7 +90,8 @@ def _check_provider(catalog: Catalog, provider: str | None) -> None:
     providers = sorted({provider_of(name) for name in catalog.types})
     if provider is not None and provider not in providers:
         raise UsageError(
-            f"unknown provider {provider!r}; known: {', '.join(providers)}"
+            f"the catalog has no provider {provider!r}",
+            advice=f"name one of {', '.join(providers)}",
         )
 
 

@@ -289,7 +289,10 @@ class App:
         """Goes through the checklist of the database."""
         first_run = self.parts(None).databases[spec.database].abilities.first_run
         if first_run is None:
-            raise UsageError(f"{spec.database} has no checklist")
+            raise UsageError(
+                f"{spec.database} has no checklist",
+                advice="leave out --db: the machine is checked without it",
+            )
         return first_run.look(spec, world, listen)
 
 

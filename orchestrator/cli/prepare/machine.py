@@ -53,7 +53,7 @@ def show_doctor(
 
     if db is None and version is not None:
         raise errors.UsageError(
-            "--version belongs to the checklist: give --db yugabytedb too"
+            "--version belongs to the checklist", advice="give --db yugabytedb too"
         )
     if db is None and bundle is not None:
         raise typer.Exit(_write_bundle(app, bundle, profile, platform))

@@ -77,8 +77,8 @@ def show(
         limits_of_disks = (min_throughput, max_latency, burst)
         if any(limit is not None for limit in limits_of_disks):
             raise UsageError(
-                "--min-throughput, --max-latency and --burst select disks: leave "
-                "them out with --vms"
+                "--min-throughput, --max-latency and --burst select disks",
+                advice="leave them out with --vms",
             )
         _show_vms(app, tier_catalog.vms(rows, provider, min_iops, text))
         return

@@ -25,6 +25,7 @@ from orchestrator.errors import LoadError
 from orchestrator.extensions.benchbase.config import TYPES
 from orchestrator.facts import FactRule, WeightedMean
 from orchestrator.keys import shipped_yaml
+from orchestrator.load_generators.common import program_output
 from orchestrator.system import files
 
 ATTEMPTS = "attempts.tsv"
@@ -140,12 +141,14 @@ def _read_raw(file: Path) -> pd.DataFrame:
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
     if unknown:
-        raise LoadError(
-            f"{file.name} holds transactions of unknown types: {sorted(unknown)}"
+        raise program_output.raw_file_error(
+            file, f"holds transactions of unknown types: {sorted(unknown)}"
         )
     is_cut = raw.isna().any(axis=None)
     if is_cut or (raw[["start_s", "latency_us"]] < 0).any(axis=None):
-        raise LoadError(f"{file.name} has rows that are cut, or of a time below zero")
+        raise program_output.raw_file_error(
+            file, "has rows that are cut, or of a time below zero"
+        )
     raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
     types = pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values()))
     figures = {

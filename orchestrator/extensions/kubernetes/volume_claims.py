@@ -94,7 +94,8 @@ def class_of(tier: Tier, world: World) -> Iterator[StorageClass]:
         classes = {there.name: there for there in platform.storage_classes()}
         if wanted.name not in classes:
             raise UnavailableError(
-                f"{tier.name}: the StorageClass {wanted.name!r} is gone"
+                f"{tier.name}: the StorageClass {wanted.name!r} is gone",
+                advice=f"make it again, or name one of {listed(list(classes))}",
             )
         yield classes[wanted.name]
         return

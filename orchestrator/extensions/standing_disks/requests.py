@@ -47,7 +47,7 @@ def prepared(
         image, size_bytes, default_bytes, world, again=bool(left or data)
     )
     if not at.is_absolute():
-        raise UsageError(f"--at is {at}: give it in full, from /")
+        raise UsageError(f"--at is {at}", advice="give it in full, from /")
     # The kernel lists mounts by their real paths, so a link would never be found among them.
     at = Path(world.machine.real_path(str(at)))
     own_folder = _is_own_folder(at, left, world)
@@ -90,7 +90,8 @@ def _require_free_image(
     for other in others:
         if other.disk.image == str(image):
             raise UsageError(
-                f"{image} has the data of the disk {other.disk.name} already"
+                f"{image} has the data of the disk {other.disk.name} already",
+                advice="give another --data, or the name of that disk",
             )
     if left and left.disk.image != str(image):
         raise UsageError(
@@ -146,6 +147,7 @@ def _check_place(at: Path, world: World) -> bool:
         if not world.machine.is_folder(str(at.parent)):
             raise UsageError(
                 f"{at.parent} does not exist, so nothing can be mounted at {at}",
+                advice=f"`mkdir -p {at.parent}`, or give another --at",
             )
         return True
     if str(at) in standing.mounted(world):

@@ -150,7 +150,9 @@ class SysbenchStock(InClient):
         warmup = _reports(out, _WARMUP)
         measure = _reports(out, _MEASURE)
         if not measure:
-            raise LoadError(f"{out} holds no output of sysbench's measured processes")
+            raise program_output.raw_file_error(
+                out, "holds no output of sysbench's measured processes"
+            )
         statements = workload.statements_per_transaction
         phases = {
             _WARMUP: (start_s - workload.warmup_s, warmup),

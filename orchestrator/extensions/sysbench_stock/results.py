@@ -17,7 +17,7 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError
 from orchestrator.keys import shipped_yaml
-from orchestrator.load_generators.common.program_output import version
+from orchestrator.load_generators.common.program_output import NOT_COUNTED, version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 
@@ -59,7 +59,8 @@ def parse(text: str) -> Report:
     if histogram.total() != totals["transactions"]:
         raise LoadError(
             f"sysbench's histogram has {histogram.total()} latencies "
-            f"for {totals['transactions']:g} transactions"
+            f"for {totals['transactions']:g} transactions",
+            advice=NOT_COUNTED,
         )
     seconds: list[dict[str, float]] = []
     for line in _SECOND.finditer(text):
@@ -80,7 +81,8 @@ def _totals(text: str) -> dict[str, float]:
         match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
         if match is None:
             raise LoadError(
-                f"sysbench's output has no {name}: it is not that of a whole run"
+                f"sysbench's output has no {name}: it is not that of a whole run",
+                advice=NOT_COUNTED,
             )
         totals[name] = float(match[1])
     return totals

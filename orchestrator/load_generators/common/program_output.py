@@ -1,11 +1,14 @@
 """What programs of load generators print: the reports of sysbench, and why one ended badly."""
 
 import re
+from pathlib import Path
 
 from orchestrator.errors import LoadError
 from orchestrator.units import format_number
 
 STARTED = "Threads started!"  # by sysbench, when all sessions are open
+NOT_COUNTED = "the run is not counted: `tierbench resume` measures it again"
+_SHOWN = 10  # lines of a file, as evidence
 _BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 
 
@@ -34,6 +37,19 @@ def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadErro
         f"{program} ended with exit code {exit_code}{why}",
         advice="its output is among the raw files of the run",
         evidence=output,
+    )
+
+
+def raw_file_error(file: Path, what: str) -> LoadError:
+    """The error of a raw file that is not what its program leaves of a whole load. what: behind
+    the file's name."""
+    text = ""
+    if file.is_file():
+        text = file.read_text(encoding="utf-8", errors="replace")
+    return LoadError(
+        f"{file} {what}",
+        advice=NOT_COUNTED,
+        evidence="\n".join(text.splitlines()[-_SHOWN:]),
     )
 
 

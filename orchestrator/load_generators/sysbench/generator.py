@@ -55,10 +55,14 @@ class Sysbench(InClient):
         self.client_image(world)
         script = world.root / "workloads" / workload.script
         if not script.is_file():
-            raise UsageError(f"workload {workload.name}: there is no script {script}")
+            raise UsageError(
+                f"workload {workload.name}: there is no script {script}",
+                advice="correct `script` in the workload, from the folder workloads/ on",
+            )
         if spec.clients > 1 and workload.script in command_lines.ENDS_WITH_WORK:
             raise UsageError(
-                f"workload {workload.name} ends with its work: it takes one client"
+                f"workload {workload.name} ends with its work, and takes one client",
+                advice=f"set `clients: 1` instead of {spec.clients} in the profile",
             )
 
     def loader_version(self, workload: Workload, world: World) -> str:

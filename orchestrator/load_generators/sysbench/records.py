@@ -21,6 +21,7 @@ import numpy as np
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.errors import LoadError
 from orchestrator.keys.shipped_yaml import shipped
+from orchestrator.load_generators.common import program_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +87,8 @@ class Records:
         for records, shift_s in zip(several, shifts_s, strict=True):
             if records.types != whole.types:
                 raise LoadError(
-                    f"clients ran other transactions: {records.types}, {whole.types}"
+                    f"clients ran other transactions: {records.types}, {whole.types}",
+                    advice=program_output.NOT_COUNTED,
                 )
             whole._add(records, shift_ns=round(shift_s * 1e9))
         return whole
@@ -110,9 +112,7 @@ class Records:
         description = out / "recorder.json"
         files = sorted(out.glob("latency-*.bin"))
         if not description.is_file() or not files:
-            raise LoadError(
-                f"{out} holds no transaction records: the generator left none"
-            )
+            raise program_output.raw_file_error(out, "holds no transaction records")
         records = cls(
             files, json.loads(description.read_text(encoding="utf-8"))["types"]
         )

@@ -198,7 +198,8 @@ def _of(host: str) -> Reach:
         address = socket.gethostbyname(host)
     except OSError as error:
         raise UnavailableError(
-            f"the Docker engine's machine {host}: {error.strerror}"
+            f"the Docker engine's machine {host}: {error.strerror}",
+            advice="correct its name in DOCKER_HOST or in the profile's `machines`",
         ) from error
     return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
 

@@ -101,7 +101,8 @@ class DockerMachines:
             return self._engines[0]
         if int(number) > len(self._nodes):
             raise UsageError(
-                f"there is no machine for {placement}: the profile names too few"
+                f"there is no machine for {placement}",
+                advice=f"name {number} in `machines` of the profile, not {len(self._nodes)}",
             )
         return self._nodes[int(number) - 1]
 

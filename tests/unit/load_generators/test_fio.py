@@ -324,3 +324,14 @@ def test_a_database_is_not_measured_by_fio() -> None:
     with pytest.raises(UsageError) as error:
         Fio().check(WORKLOAD, replace(SPEC, database="postgresql"), world_of()[0])
     assert error.value.mistakes[0].where == "database"
+
+
+def test_half_a_file_is_shown_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "fio" / "random-read100-4KiB-1x1.json"
+    file.parent.mkdir()
+    file.write_text("fio: an error\n" * 20 + '{"jobs": [')
+    with pytest.raises(LoadError) as raised:
+        Fio().read(WORKLOAD, tmp_path, 0.0, 1.0)
+    assert raised.value.evidence.endswith('{"jobs": [')
+    assert len(raised.value.evidence.splitlines()) == 10
+    assert "`tierbench resume`" in raised.value.advice

@@ -441,9 +441,7 @@ def test_the_run_that_is_going_on(tmp_path: Path) -> None:
     second = campaign_writing.run_folder(folder, Run(2, "premium", "tpcc", 2))
     for name in ("latest", "02-premium-tpcc-r2"):
         assert unfinished_runs.unfinished_run(tmp_path, name).name == second.name
-    with pytest.raises(
-        UsageError, match="01-premium-tpcc-r1 is not going on; 02-premium-tpcc-r2"
-    ):
+    with pytest.raises(UsageError, match="01-premium-tpcc-r1 is not going on"):
         unfinished_runs.unfinished_run(tmp_path, "01-premium-tpcc-r1")
 
 

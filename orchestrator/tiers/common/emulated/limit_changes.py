@@ -115,4 +115,7 @@ def _check_changes(limits: Mapping[str, float]) -> None:
                 advice=f"there are {', '.join(server_limits.CHANGEABLE)}",
             )
         if not math.isfinite(value) or value < 0:
-            raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")
+            raise UsageError(
+                f"{name}={value} is no limit",
+                advice="give a number above 0, or 0 for none",
+            )

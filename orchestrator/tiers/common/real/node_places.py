@@ -69,8 +69,8 @@ def mounted(tier: Tier) -> RealDisks:
     if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
     raise errors.UsageError(
-        f"{tier.name}: give `disks`, or one `path`: the directories where "
-        "they are mounted",
+        f"{tier.name} names no disk",
+        advice="give `disks`, or one `path`: the directories where they are mounted",
     )
 
 

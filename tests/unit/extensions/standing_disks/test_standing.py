@@ -208,7 +208,7 @@ def test_what_others_have_mounted_there_since_is_left_alone(place: Place) -> Non
     ("asked", "words"),
     [
         ({"name": "P 15"}, "cannot be the name of a disk"),
-        ({"at": Path("p15")}, "give it in full"),
+        ({"at": Path("p15")}, "--at is p15"),
         ({"at": Path("/no/such/p15")}, "/no/such does not exist"),
         ({"size_bytes": 200 * GIB}, "has 107 GB free|has 100 GiB free"),
     ],
