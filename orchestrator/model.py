@@ -19,6 +19,7 @@ from orchestrator.facts import (
     TlsMode,
     Varied,
 )
+from orchestrator.plan_parts import NO_FURTHER_CHECKS, DiskChecks, Judging, Repeats
 from orchestrator.texts import foreign_text, prose
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.tier.slow_disk import SlowDisk
@@ -239,27 +240,23 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts."""
+    """Everything decided before anything starts. Files have its parts on one level
+    (`planning/stored_plan.py`)."""
 
     name: str
-    seed: int
     scale: str
     baseline: str
-    repetitions: int
-    margin_pct: float
+    repeats: Repeats
+    judging: Judging
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     runs: tuple[Run, ...]
     # The least time that all takes; `most_s` is the most.
     estimate_s: float
     notes: tuple[Note, ...] = ()
-    # Runs after which real disks are checked again; `drain`: their burst credit is used up before.
-    gate_every: int | None = None
-    drain: bool = False
+    disk_checks: DiskChecks = NO_FURTHER_CHECKS
     # A share of the slowest tier's capacity: the rate at which all tiers follow.
     latency_at_pct: float | None = None
-    # Repetitions → the share of the usual chance of error, if the plan grows until decided.
-    looks: Mapping[int, float] = field(default_factory=dict)
     # The baseline's name when it is measured a second time.
     twin: str | None = None
     # Keys of workloads, over their files'.
@@ -267,11 +264,6 @@ class Plan:
     # "" in plans of earlier releases.
     platform: str = ""
     most_s: float | None = None
-    p99_margin_pct: float = 20.0
-    # The number of times that a failed run is repeated.
-    retry_failed: int = 0
-    # Weights of workloads, for the one answer.
-    weights: Mapping[str, float] = field(default_factory=dict)
     # Measured once on each tier, and judged by nothing.
     probes: tuple[Workload, ...] = ()
     # Pauses between the parts of a campaign that was resumed.
@@ -280,8 +272,6 @@ class Plan:
     max_cost: str = ""
     # The SHA-256 of the command that follows; "" for none.
     on_end: str = ""
-    # The question that is asked, in one sentence, for people; "" if nobody said.
-    question: str = ""
     schema_version: int = RESULTS_FORMAT
 
     @property

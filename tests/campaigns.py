@@ -33,6 +33,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
+from orchestrator.plan_parts import Judging, Repeats
 from orchestrator.system import campaign_writing, parquet, store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Price, Tier
 from tests.campaign_tables import (
@@ -345,11 +346,10 @@ def build_campaign(
         )
     plan = Plan(
         name="synthetic",
-        seed=seed,
         scale="laptop",
         baseline=baseline or made[0].name,
-        repetitions=repetitions,
-        margin_pct=margin_pct,
+        repeats=Repeats(repetitions, seed),
+        judging=Judging(margin_pct),
         profiles=made,
         workloads=loads,
         runs=runs,

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from orchestrator.design import disk_matrix
-from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Workload
-from orchestrator.planning.durations import timed
-from orchestrator.planning.plan import (
-    DiskChecks,
-    Judging,
-    Repeats,
-    RunMatrix,
-    make_plan,
+from orchestrator.model import (
+    ClusterSpec,
+    Dataset,
+    NodeSize,
+    Plan,
+    Profile,
+    Workload,
 )
+from orchestrator.plan_parts import NO_FURTHER_CHECKS, DiskChecks, Judging, Repeats
+from orchestrator.planning.durations import timed
+from orchestrator.planning.plan import RunMatrix, make_plan
 from tests.tiers import a_tier
-
-NO_FURTHER_CHECKS = DiskChecks()
 
 
 def a_profile(name: str = "premium", nodes: int = 1) -> Profile:
@@ -68,6 +70,15 @@ def planned(
     )
     repeats = Repeats(repetitions, seed)
     return make_plan("test", matrix, repeats, Judging(5.0), disk_checks, platform)
+
+
+def changed_plan(plan: Plan, **changes: Any) -> Plan:
+    """The plan with other values of its fields and of those of its parts."""
+    for part in ("repeats", "judging", "disk_checks"):
+        record = getattr(plan, part)
+        names = changes.keys() & vars(record).keys()
+        changes[part] = replace(record, **{name: changes.pop(name) for name in names})
+    return replace(plan, **changes)
 
 
 def a_plan(

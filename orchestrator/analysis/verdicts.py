@@ -191,7 +191,7 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
             if name != plan.baseline:
                 pairs += _pairs(campaign, workload.name, name)
     return comparisons.deltas(
-        plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct
+        plan.baseline, pairs, plan.judging.margin_pct, plan.judging.p99_margin_pct
     )
 
 

@@ -315,10 +315,10 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
 
 
 def _gates_before(runs: int, plan: Plan, tier: Tier) -> int:
-    if not plan.gate_every or not tier.disk.is_real:
+    if not plan.disk_checks.gate_every or not tier.disk.is_real:
         return 1
     # A gate comes before the first run, and one between runs after each `gate_every` of them.
-    return 1 + (runs - 1) // plan.gate_every
+    return 1 + (runs - 1) // plan.disk_checks.gate_every
 
 
 def _draining(plan: Plan, tier: Tier) -> Span:
@@ -327,7 +327,7 @@ def _draining(plan: Plan, tier: Tier) -> Span:
     A rented volume is another one in each run, and is not drained.
     """
     burst = tier.limits.burst
-    if not plan.drain or not tier.disk.is_placed_by_profile or not burst:
+    if not plan.disk_checks.drain or not tier.disk.is_placed_by_profile or not burst:
         return Span()
     if not burst.duration_s:
         return Span()

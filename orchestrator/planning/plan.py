@@ -3,8 +3,8 @@
 `orders` has the order of the runs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.design.factors import is_of_others
 from orchestrator.design.used_profiles import on_nodes
@@ -17,6 +17,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
+from orchestrator.plan_parts import NO_FURTHER_CHECKS, DiskChecks, Judging, Repeats
 from orchestrator.planning.orders import in_order
 from orchestrator.texts.prose import counted
 from orchestrator.units import gathered
@@ -101,40 +102,12 @@ class RunMatrix:
     latency_at_pct: float | None = None
 
 
-@dataclass(frozen=True)
-class Repeats:
-    """How often all is measured, and in which order. The fields are as in `Plan`."""
-
-    repetitions: int
-    seed: int
-    looks: Mapping[int, float] = field(default_factory=dict)
-    retry_failed: int = 0
-
-
-@dataclass(frozen=True)
-class Judging:
-    """What is asked of the figures. The fields are as in `Plan`."""
-
-    margin_pct: float
-    p99_margin_pct: float = 20.0
-    weights: Mapping[str, float] = field(default_factory=dict)
-    question: str = ""
-
-
-@dataclass(frozen=True)
-class DiskChecks:
-    """When real disks are checked beside before their first run. The fields are as in `Plan`."""
-
-    gate_every: int | None = None
-    drain: bool = False
-
-
 def make_plan(
     name: str,
     matrix: RunMatrix,
     repeats: Repeats,
     judging: Judging,
-    disk_checks: DiskChecks = DiskChecks(),
+    disk_checks: DiskChecks = NO_FURTHER_CHECKS,
     platform: str = "",
     notes: Sequence[Note] = (),
 ) -> Plan:
@@ -145,9 +118,7 @@ def make_plan(
     profiles, twin = _with_twin(matrix)
     return Plan(
         name=name,
-        seed=repeats.seed,
         baseline=_baseline(matrix),
-        repetitions=repeats.repetitions,
         profiles=profiles,
         workloads=tuple(matrix.workloads),
         probes=tuple(matrix.probes),
@@ -155,18 +126,13 @@ def make_plan(
         estimate_s=0.0,  # `durations.timed` sets it
         twin=twin,
         scale=matrix.scale,
-        margin_pct=judging.margin_pct,
-        p99_margin_pct=judging.p99_margin_pct,
+        repeats=repeats,
+        judging=judging,
+        disk_checks=disk_checks,
         notes=tuple(notes),
-        gate_every=disk_checks.gate_every,
-        drain=disk_checks.drain,
         latency_at_pct=matrix.latency_at_pct,
-        looks=repeats.looks,
         overrides=tuple(matrix.overrides),
         platform=platform,
-        retry_failed=repeats.retry_failed,
-        question=judging.question,
-        weights=judging.weights,
     )
 
 
@@ -234,12 +200,13 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     runs = list(plan.runs)
     repetitions = max(done.values(), default=0) + 1
     # Planned anew as a whole, because its place in the order follows from all rounds.
-    for run in in_order(profiles, plan.workloads, repetitions, plan.seed):
+    for run in in_order(profiles, plan.workloads, repetitions, plan.repeats.seed):
         if run.workload in workloads and run.repetition == done[run.workload] + 1:
             runs.append(run)
     # The added repetitions may be fewer: workloads may have unlike numbers of repetitions.
     repetitions = max(run.repetition for run in runs)
-    return replace(plan, repetitions=repetitions, runs=numbered(runs))
+    repeats = replace(plan.repeats, repetitions=repetitions)
+    return replace(plan, repeats=repeats, runs=numbered(runs))
 
 
 def attempts(plan: Plan) -> list[list[Run]]:
@@ -269,7 +236,7 @@ def followed_by(
     added = [workload for workload, _ in cells]
     wanted = _names_of(cells)
     runs = list(plan.runs)
-    for run in in_order(names, added, plan.repetitions, plan.seed):
+    for run in in_order(names, added, plan.repeats.repetitions, plan.repeats.seed):
         if (run.workload, run.profile) in wanted:
             runs.append(run)
     return replace(

@@ -26,8 +26,8 @@ class Load:
 
 def most_repetitions(plan: Plan) -> float:
     """Times the planned runs that may be made."""
-    if plan.looks:
-        return max(plan.looks) / plan.repetitions
+    if plan.repeats.looks:
+        return max(plan.repeats.looks) / plan.repeats.repetitions
     return 1.0
 
 

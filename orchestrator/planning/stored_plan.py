@@ -1,14 +1,40 @@
-"""Whether a plan that was read from a file is one that could have been made. Pure.
+"""A plan in its file, where the fields of its parts are on one level with its own; and whether one
+that was read from a file could have been made. Pure.
 
 Its numbers are possible by themselves; here they are held against each other and against what
 judging divides by and sorts by."""
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
-from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
+from orchestrator.model import (
+    ClusterSpec,
+    Plan,
+    Profile,
+    Run,
+    Workload,
+)
+from orchestrator.plan_parts import DiskChecks, Judging, Repeats
 from orchestrator.texts.foreign_text import short
-from orchestrator.tier import Limits, Price
+from orchestrator.tier import Limits, Price, as_written
+
+_PARTS = {"repeats": Repeats, "judging": Judging, "disk_checks": DiskChecks}
+
+
+def flat(plan: Plan) -> dict[str, Any]:
+    """The content of its file."""
+    content: dict[str, Any] = as_written(plan)
+    for part in _PARTS:
+        content |= content.pop(part)
+    return content
+
+
+def take_in_parts(content: dict[str, Any]) -> None:
+    """Makes the content of a plan's file that of a plan."""
+    for part, record in _PARTS.items():
+        names = content.keys() & {field.name for field in fields(record)}
+        content[part] = {name: content.pop(name) for name in names}
 
 
 def require_possible(plan: Plan) -> None:
@@ -66,17 +92,17 @@ def _twice(noun: str, names: Collection[Any]) -> Iterator[str]:
 
 
 def _out_of_range(plan: Plan) -> Iterator[str]:
-    for margin_pct in (plan.margin_pct, plan.p99_margin_pct):
+    for margin_pct in (plan.judging.margin_pct, plan.judging.p99_margin_pct):
         if not 0 <= margin_pct < 100:
             yield f"{margin_pct:.6g} % is not a margin"
-    if plan.repetitions < 1:
-        yield f"repetitions is {plan.repetitions}"
-    if plan.gate_every is not None and plan.gate_every < 1:
-        yield f"gate_every is {plan.gate_every}"
-    for share in plan.looks.values():
+    if plan.repeats.repetitions < 1:
+        yield f"repetitions is {plan.repeats.repetitions}"
+    if plan.disk_checks.gate_every is not None and plan.disk_checks.gate_every < 1:
+        yield f"gate_every is {plan.disk_checks.gate_every}"
+    for share in plan.repeats.looks.values():
         if not 0 <= share <= 1:
             yield f"a look has the share {share:.6g}"
-    least = [plan.estimate_s, plan.retry_failed, *plan.weights.values()]
+    least = [plan.estimate_s, plan.repeats.retry_failed, *plan.judging.weights.values()]
     least += [plan.most_s or 0.0, plan.latency_at_pct or 0.0]
     yield from _negative(least)
 

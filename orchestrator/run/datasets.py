@@ -186,7 +186,7 @@ def _used_by(plan: Plan, parts: Parts, world: World) -> set[str | None]:
     for profile in plan.profiles:
         for workload in plan.workloads:
             used = as_used(profile, workload)
-            name, _ = whereabouts(used, workload, plan.seed, parts, world)
+            name, _ = whereabouts(used, workload, plan.repeats.seed, parts, world)
             names.add(name)
     return names
 

@@ -127,12 +127,12 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
     if plan.latency_at_pct is not None:
         load = f"{plan.latency_at_pct:g} % of the slowest tier's capacity"
         yield f"then as many runs again ({runs}), at {load}", windows_s
-    if not plan.looks:
+    if not plan.repeats.looks:
         return
-    more = max(plan.looks) - plan.repetitions
+    more = max(plan.repeats.looks) - plan.repeats.repetitions
     if not more:
         return
-    times = more / plan.repetitions
+    times = more / plan.repeats.repetitions
     what = (
         "then one more repetition at a time for each open workload, at "
         f"most {more} of each ({round(runs * times)} runs)"
@@ -148,7 +148,9 @@ def loads(plan: Plan, parts: Parts, world: World) -> tuple[planned_loads.Load, .
 
     def find(profile: Profile, workload: Workload) -> tuple[str | None, bool] | None:
         with suppress(TierbenchError):
-            return datasets.whereabouts(profile, workload, plan.seed, parts, world)
+            return datasets.whereabouts(
+                profile, workload, plan.repeats.seed, parts, world
+            )
         return None
 
     return planned_loads.loads(plan, find)

@@ -45,7 +45,7 @@ class Gates:
             _, gate = in_force
             if gate.passed:
                 return gate
-        drain = self._schedule.plan.drain
+        drain = self._schedule.plan.disk_checks.drain
         gate = self._taker.take(
             tier, self._most_nodes(tier), drain=drain, may_be_kept=True, thorough=False
         )
@@ -59,14 +59,17 @@ class Gates:
         """
         plan = self._schedule.plan
         is_last = self._schedule.is_last(run)
-        is_due = plan.gate_every and run.number % plan.gate_every == 0
+        is_due = (
+            plan.disk_checks.gate_every
+            and run.number % plan.disk_checks.gate_every == 0
+        )
         if not is_last and not is_due:
             return
         # A copy, because a gate that is retaken changes the mapping.
         for tier, before in list(self._in_force.values()):
             # Credit is not used up behind the last run: nothing is measured for which it would
             # matter.
-            drain = plan.drain and not is_last
+            drain = plan.disk_checks.drain and not is_last
             self._retake(tier, before, f"run {run.number}", drain)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:

@@ -34,7 +34,7 @@ def carry_out(here: RunContext) -> None:
     here.begin_phase("load")
     with here.spending("data set"):
         snapshots = datasets.ensure(
-            profile, here.workload, here.plan.seed, here.parts, world
+            profile, here.workload, here.plan.repeats.seed, here.parts, world
         )
     here.begin_phase("prepare")
     with here.spending(paces.GATES):

@@ -99,7 +99,7 @@ class Resumption:
     def lacks_nothing(self) -> bool:
         """Whether every run of the plan is done, and none is added by what is found."""
         # Repetitions may follow until it is decided, and failed runs are repeated.
-        if self.plan.looks:
+        if self.plan.repeats.looks:
             return False
         done: set[int] = set()
         for record in self._records():

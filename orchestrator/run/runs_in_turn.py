@@ -91,5 +91,5 @@ def _recorded(here: RunContext) -> float:
 def _world_of(run: Run, plan: Plan, world: World) -> World:
     """The world of one run, with names and a seed of its own."""
     # All runs of a repetition have one seed: a slow epoch hits every tier at the same time.
-    seed = plan.seed * 1000 + run.repetition
+    seed = plan.repeats.seed * 1000 + run.repetition
     return replace(world, scope=f"{world.scope}-{run.number}", seed=seed)

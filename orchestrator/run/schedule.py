@@ -257,7 +257,7 @@ def _failed(campaign: Results) -> set[int]:
 
 def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
     """For each run that may be made once more, its last attempt, which failed."""
-    most = plan.retry_failed * (1 + interruptions(plan))
+    most = plan.repeats.retry_failed * (1 + interruptions(plan))
     again: list[Run] = []
     for runs in attempts(plan):
         # The first attempt is no retry: as many attempts as retries leave one more.
@@ -268,7 +268,7 @@ def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
     """What follows in a campaign whose plan has `looks`; nothing in others."""
-    looks = store.plan_of(folder).looks
+    looks = store.plan_of(folder).repeats.looks
     if not looks:
         return None
     # Tables are loaded, as causes and doubts by telemetry may leave a decision open.

@@ -110,7 +110,7 @@ def how_to_go_on(folder: Path) -> str:
         # What is wrong with its files is said by the command that reads them next.
         return f"{resume} makes the runs that are missing; {analyze} reports the others"
     # A plan that grows until its question is decided has more runs than are planned by now.
-    if not progress.missing and not plan.looks:
+    if not progress.missing and not plan.repeats.looks:
         return f"{progress.in_words}: {analyze} reports what was found"
     if not progress.finished:
         return f"no run is finished yet: {resume} goes on"
@@ -170,7 +170,7 @@ def _progress(folder: Path, plan: Plan) -> _Progress:
         if "done" in of_run:
             finished += 1
         # What failed is repeated again each time that the campaign is gone on with.
-        elif of_run[-1] == "failed" and not plan.retry_failed:
+        elif of_run[-1] == "failed" and not plan.repeats.retry_failed:
             failed += 1
     return _Progress(len(all_attempts), finished, failed)
 

@@ -19,6 +19,7 @@ from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Verified
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Record, Run
+from orchestrator.planning import stored_plan
 from orchestrator.registry.references import ExtensionOrigin
 from orchestrator.system import clock, files, run_folders, stored_json
 from orchestrator.system.campaign_folders import (
@@ -64,7 +65,9 @@ def fresh_folder(results: Path, name: str) -> Path:
         with contextlib.suppress(FileExistsError):
             files.make_new_folder(folder)
             return folder
-    raise UnavailableError(f"{results} has a thousand folders named {name}")
+    raise UnavailableError(
+        f"{results} has a thousand folders named {name}", advice="give --results"
+    )
 
 
 def _point_latest_at(folder: Path) -> None:
@@ -81,7 +84,7 @@ def _point_latest_at(folder: Path) -> None:
 
 def save_plan(campaign: Path, plan: Plan) -> None:
     """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
-    stored_json.write(campaign / PLAN, as_written(plan))
+    stored_json.write(campaign / PLAN, stored_plan.flat(plan))
 
 
 def save_fingerprint(campaign: Path, part: int, facts: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from orchestrator.doubt_effects import effect_of_doubt
 from orchestrator.facts import NoteKind
 from orchestrator.model import RESULTS_FORMAT, Note, Plan
+from orchestrator.planning import stored_plan
 
 Upgrade = Callable[[dict[str, Any]], None]
 
@@ -28,8 +29,14 @@ def _with_effects(record: dict[str, Any]) -> None:
     _numbered(record)
 
 
-# Format 2 had 1 in its records, and 2 in the two files beside them.
-PLANS: Mapping[int, Upgrade] = {2: _numbered}
+def _plan_in_parts(content: dict[str, Any]) -> None:
+    _numbered(content)
+    stored_plan.take_in_parts(content)
+
+
+# Format 2 had 1 in its records, and 2 in the two files beside them. A plan has parts in this
+# program alone, so that each format is brought into another form.
+PLANS: Mapping[int, Upgrade] = {2: _plan_in_parts, RESULTS_FORMAT: _plan_in_parts}
 VERDICTS: Mapping[int, Upgrade] = {2: _numbered}
 RECORDS: Mapping[int, Upgrade] = {1: _with_effects}
 

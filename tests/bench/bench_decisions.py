@@ -46,7 +46,7 @@ from orchestrator.tier import LatencyModel
 from tests.bench.noise_shapes import SHAPES, Shape
 from tests.campaigns import build_campaign
 from tests.decision_scenarios import SCENARIOS, answer
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.tiers import changed
 
 MARGIN_PCT, P99_MARGIN_PCT = 5.0, 20.0
@@ -174,7 +174,9 @@ class Judge:
             replace(run, record=replace(run.record, facts={})) for run in made.runs
         )
         self._campaign = replace(
-            made, runs=bare, plan=replace(made.plan, profiles=profiles, looks=shares)
+            made,
+            runs=bare,
+            plan=changed_plan(made.plan, profiles=profiles, looks=shares),
         )
 
     def outcome(
@@ -212,7 +214,7 @@ class Judge:
             )
         numbers = {run.record.run.number for run in runs}
         planned = tuple(run for run in template.plan.runs if run.number in numbers)
-        plan = replace(template.plan, runs=planned, repetitions=rates.shape[1])
+        plan = changed_plan(template.plan, runs=planned, repetitions=rates.shape[1])
         return replace(template, plan=plan, runs=tuple(runs))
 
 

@@ -17,8 +17,16 @@ from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench.generator import Sysbench
-from orchestrator.model import Dataset, NodeSize, Plan, Profile, Run, Workload
+from orchestrator.model import (
+    Dataset,
+    NodeSize,
+    Plan,
+    Profile,
+    Run,
+    Workload,
+)
 from orchestrator.parts import ClientLoad, Parts
+from orchestrator.plan_parts import Judging, Repeats
 from orchestrator.planning import workloads
 from orchestrator.powers import World
 from orchestrator.run import experiment
@@ -159,7 +167,10 @@ def test_on_the_stand_in_of_yugabytedb(
     loads = tuple(map(small, (*NAMES, "bulk-restore")))
     here = Profile("here", "Does it work?", TIER, standin_nodes.spec(standin_image))
     runs = tuple(Run(n, "here", load.name, 1) for n, load in enumerate(loads, start=1))
-    plan = Plan("stand-in", 1, "smoke", "here", 1, 5.0, (here,), loads, runs, 60.0)
+    repeats = Repeats(repetitions=1, seed=1)
+    plan = Plan(
+        "stand-in", "smoke", "here", repeats, Judging(5.0), (here,), loads, runs, 60.0
+    )
     parts = Parts(
         {"yugabytedb": YugabyteDB()},
         load_generators.load_generators(),

@@ -117,7 +117,10 @@ def test_two_workloads_have_one_answer_and_a_history(tmp_path: Path) -> None:
     # It has 120 of 1,100 IOPS, and is enough for who may lose that much.
     assert 50 < (margins["small-disk"] or 0) < 100, margins
     repetitions = {run.repetition for run in campaign.plan.runs}
-    assert repetitions in ({1, 2}, {1, 2, 3}) and set(campaign.plan.looks) == {2, 3}
+    assert repetitions in ({1, 2}, {1, 2, 3}) and set(campaign.plan.repeats.looks) == {
+        2,
+        3,
+    }
     twins = {delta.contender for delta in verdict.noise_floor}
     assert twins == {"small-disk-again"}, twins
     page = (results / "latest" / "report.md").read_text()

@@ -22,8 +22,16 @@ from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common.client import run_in_client
 from orchestrator.load_generators.sysbench.generator import Sysbench
-from orchestrator.model import Cluster, Dataset, Plan, Profile, Run, Workload
+from orchestrator.model import (
+    Cluster,
+    Dataset,
+    Plan,
+    Profile,
+    Run,
+    Workload,
+)
 from orchestrator.parts import Parts
+from orchestrator.plan_parts import Judging, Repeats
 from orchestrator.powers import World
 from orchestrator.run import experiment, start_proof
 from orchestrator.system.store import load
@@ -215,11 +223,10 @@ def test_the_main_job_runs_and_its_result_is_marked(
     profile = Profile("here", "Does the whole flow work?", TIER, spec(image))
     plan = Plan(
         name="stand-in",
-        seed=1,
         scale="smoke",
         baseline="here",
-        repetitions=1,
-        margin_pct=5.0,
+        repeats=Repeats(repetitions=1, seed=1),
+        judging=Judging(5.0),
         profiles=(profile,),
         workloads=(TPCC,),
         runs=(Run(1, "here", "tpcc", 1),),

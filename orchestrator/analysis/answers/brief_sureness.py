@@ -113,7 +113,7 @@ _MOST_NAMED = 3  # workloads named in a line
 
 def _proven(asked: Asked, answer: Answer) -> Iterator[str]:
     parts = answer.parts
-    if asked.campaign.plan.weights and answer.purchase is not None:
+    if asked.campaign.plan.judging.weights and answer.purchase is not None:
         how = _level_and_repetitions(asked, asked.subjects)
         yield f"proven by the weighted mean of the workloads {how}"
         return
@@ -167,9 +167,9 @@ def _whose(asked: Asked, count: int, proven: Sequence[str]) -> str:
         return ""
     alone = ""
     # Each by itself is proven, and the mean of them is not.
-    if asked.campaign.plan.weights and len(proven) == 1:
+    if asked.campaign.plan.judging.weights and len(proven) == 1:
         alone = " alone"
-    elif asked.campaign.plan.weights:
+    elif asked.campaign.plan.judging.weights:
         alone = ", each alone,"
     return f" for {prose.listed(proven)}{alone}"
 

@@ -76,9 +76,9 @@ def against_dearer(asked: Asked, tier: str) -> Iterator[str]:
         yield f"{dearer.tier} costs {times} times as much and is not needed"
         return
     plan = asked.campaign.plan
-    margin = units.format_quantity(plan.margin_pct, "%")
+    margin = units.format_quantity(plan.judging.margin_pct, "%")
     where = ""
-    if plan.weights:
+    if plan.judging.weights:
         where = " by the weighted mean"
     # Enough means proven within the margin of the best, so no tier is faster by more.
     faster = f"is at most {margin} faster{where}"

@@ -54,7 +54,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         return Sureness("SLO missed", f"No tier meets the SLO.{lost}", tally)
     if not tally.workloads_answered:
         text = "No workload has an answer."
-        if asked.campaign.plan.repetitions == 1:
+        if asked.campaign.plan.repeats.repetitions == 1:
             text = f"{text} One run of each cannot tell a difference from chance."
         return Sureness("not conclusive", f"{text}{lost}", tally)
     details = [asked.opening(why) for why in _without_prices(asked)]

@@ -70,9 +70,9 @@ def compare(
     are more.
     """
     if margin_pct is None:
-        margin_pct = after.plan.margin_pct
+        margin_pct = after.plan.judging.margin_pct
     if p99_margin_pct is None:
-        p99_margin_pct = after.plan.p99_margin_pct
+        p99_margin_pct = after.plan.judging.p99_margin_pct
     cells_before = _measured(before)
     cells_after = _measured(after)
     earlier = _earlier(history, before, after)

@@ -125,7 +125,7 @@ def trend(
         metric=metric,
         unit=metrics.METRICS[metric].unit,
         direction=metrics.METRICS[metric].direction,
-        margin_pct=newest.plan.margin_pct,
+        margin_pct=newest.plan.judging.margin_pct,
         points=series.points,
         levels=series.levels,
         left_out=tuple(left_out),
@@ -146,7 +146,7 @@ def _series(days: Sequence[_Day], newest: Results) -> _LevelSeries:
     logs = [float(np.log(np.asarray(day.values)).mean()) for day in days]
     borders = (0, *across_days.change_points(logs), len(days))
     points = tuple(_points(days, borders))
-    levels = tuple(_levels(points, logs, borders, newest.plan.margin_pct))
+    levels = tuple(_levels(points, logs, borders, newest.plan.judging.margin_pct))
     question = _NOT_ITSELF
     # A newest campaign that may not be compared, such as a rehearsal, is left out: then the last
     # day is an older one.

@@ -66,7 +66,7 @@ def decide_all(
     # A sweep is answered by load and a factor by value: one tier for all would answer neither.
     if asked.sweeps or asked.has_factor:
         return decisions, None
-    return decisions, decide_cluster(contests, campaign.plan.weights)
+    return decisions, decide_cluster(contests, campaign.plan.judging.weights)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class RepetitionEffort:
         runs = len(plan.profiles) * len(loads)
         return cls(
             repetition_s=runs * _run_s(campaign),
-            looks=plan.looks,
+            looks=plan.repeats.looks,
             rented=costs.rented(plan),
             # Costs are told for the longest time that the plan may take. At least 1, as it is
             # divided by.

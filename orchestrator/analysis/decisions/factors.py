@@ -112,7 +112,7 @@ def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
             )
     plan = values.campaign.plan
     return comparisons.deltas(
-        values.workloads[0], pairs, plan.margin_pct, plan.p99_margin_pct
+        values.workloads[0], pairs, plan.judging.margin_pct, plan.judging.p99_margin_pct
     )
 
 

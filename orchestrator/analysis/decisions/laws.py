@@ -35,7 +35,7 @@ def of_tier(values: Values, tier: str) -> Iterator[Law]:
     if min(numbers, default=0) <= 0:
         return
     nodes = values.nodes(tier)
-    margin_pct = values.campaign.plan.margin_pct
+    margin_pct = values.campaign.plan.judging.margin_pct
     for key in values.keys:
         rows = _whole_repetitions(values, tier, key)
         # One repetition has no spread against which a line could be held.

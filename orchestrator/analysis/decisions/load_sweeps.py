@@ -180,6 +180,6 @@ def objective_tests(
     for profile in plan.tiers:
         runs = loads.runs(profile.name)[place]
         tiers.append(candidates.Candidate.of_runs(profile, runs, (), objectives))
-    rules = ContestRules(plan.margin_pct, (), slo=tuple(objectives))
+    rules = ContestRules(plan.judging.margin_pct, (), slo=tuple(objectives))
     contest = contests.make_contest(loads.name, tiers, (), rules)
     return contest.proof.objectives[tier]

@@ -199,9 +199,9 @@ class MeasuredContest(ABC):
     def rules(self) -> ContestRules:
         plan = self.campaign.plan
         return ContestRules(
-            plan.margin_pct,
+            plan.judging.margin_pct,
             self.criteria,
-            p99_margin_pct=plan.p99_margin_pct,
+            p99_margin_pct=plan.judging.p99_margin_pct,
             slo=self.slo,
             share=looks.share(plan, self.highest.name),
         )

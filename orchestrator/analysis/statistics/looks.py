@@ -74,10 +74,12 @@ def repetitions(plan: Plan, workload: str) -> int:
 
 def share(plan: Plan, workload: str) -> float:
     """Share of the look at which a workload stands, by planned repetitions; 1 with one look."""
-    if not plan.looks:
+    if not plan.repeats.looks:
         return 1.0
     # A look that was not planned has the least share of all, which is the careful choice.
-    return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))
+    return plan.repeats.looks.get(
+        repetitions(plan, workload), min(plan.repeats.looks.values())
+    )
 
 
 def confidence(usual: float, share: float) -> float:

@@ -13,8 +13,8 @@ from orchestrator.design import cost_limit, costs
 from orchestrator.design.factors import EXISTING
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
+from orchestrator.planning import stored_plan
 from orchestrator.run.forecast import look_ahead
-from orchestrator.tier import as_written
 
 _OFFLINE = "--offline: no engine, machine or cluster was contacted"
 
@@ -42,7 +42,7 @@ def show(
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
     facts = {
-        "plan": as_written(plan),
+        "plan": stored_plan.flat(plan),
         "never_checked": look_ahead_shown.NEVER_CHECKED,
         "answered": reached.answered,
         **vars(ahead),

@@ -30,6 +30,7 @@ from orchestrator.model import (
     Profile,
     Workload,
 )
+from orchestrator.plan_parts import DiskChecks, Judging, Repeats
 from orchestrator.planning import (
     fit_to_time,
     notes as plan_notes,
@@ -171,7 +172,7 @@ def _order(draft: reading.PlanDraft) -> Plan:
         matrix,
         _repeats(request),
         _judging(draft),
-        plan.DiskChecks(request.gate_every, request.drain),
+        DiskChecks(request.gate_every, request.drain),
         draft.platform,
         _notes(draft, matrix.probes),
     )
@@ -195,16 +196,16 @@ def _run_matrix(draft: reading.PlanDraft) -> plan.RunMatrix:
     )
 
 
-def _repeats(request: Request) -> plan.Repeats:
-    return plan.Repeats(
+def _repeats(request: Request) -> Repeats:
+    return Repeats(
         request.repetitions, request.seed, _looks(request), request.retry_failed
     )
 
 
-def _judging(draft: reading.PlanDraft) -> plan.Judging:
+def _judging(draft: reading.PlanDraft) -> Judging:
     request = draft.request
     weights = _weights(request, draft.workloads)
-    return plan.Judging(
+    return Judging(
         request.margin_pct, request.p99_margin_pct, weights, request.question
     )
 
@@ -263,7 +264,8 @@ def _in_time(
         return planned(workloads, request)
     if request.windows == "many":
         raise UsageError(
-            "--time plans windows and repetitions itself: leave out --windows many"
+            "--time plans windows and repetitions itself",
+            advice="leave out --windows many",
         )
 
     def repeated(loads: Sequence[Workload], count: int) -> Plan:
@@ -285,7 +287,7 @@ def _finds(plan: Plan, time: str) -> Note:
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
     windows_in_words = listed(list(lengths))
     # These are the most repetitions with --until; without it there are no looks.
-    n = max(plan.looks, default=plan.repetitions)
+    n = max(plan.repeats.looks, default=plan.repeats.repetitions)
     # Power of a paired t-test: of n pairs (t(97.5 %) + t(80 %)) · √2 · noise ÷ √n, with n - 1
     # degrees of freedom. √2, because a difference has the noise of both runs.
     quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)

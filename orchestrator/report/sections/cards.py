@@ -151,7 +151,7 @@ def _measured_once(index: ReportIndex, part: PartAnswer) -> str:
     # The loads of a sweep are one part together, of which no run was made.
     has_runs = workload in [load.name for load in index.workloads]
     # One run of each proves no difference, so the values themselves are all there is.
-    if index.campaign.plan.repetitions != 1 or not has_runs:
+    if index.campaign.plan.repeats.repetitions != 1 or not has_runs:
         return ""
     metric = index.figures.throughput_metric(workload)
     texts: list[str] = []

@@ -176,7 +176,7 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
 
 def _caption(index: ReportIndex) -> str:
     plan = index.campaign.plan
-    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    margins = wording.margins(plan.judging.margin_pct, plan.judging.p99_margin_pct)
     at_level = levels(index)
     if not at_level:
         return (
@@ -234,7 +234,7 @@ def _spec(
     index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     # Throughput and average latency are drawn, which have the usual margin; p99 has its own.
-    margin_pct = index.campaign.plan.margin_pct
+    margin_pct = index.campaign.plan.judging.margin_pct
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
     # "nice" would widen the axis to round numbers, and undo the cut.
     across = {"domain": _domain(rows, margin_pct), "nice": False}

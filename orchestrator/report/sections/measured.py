@@ -74,7 +74,7 @@ def section(index: ReportIndex) -> Section:
 
 def _about(index: ReportIndex) -> Iterator[str]:
     """How to read the tables, as far as this campaign needs it."""
-    if index.campaign.plan.repetitions > 1:
+    if index.campaign.plan.repeats.repetitions > 1:
         yield (
             "Means over the repetitions. ± is half the 95 % interval of the mean, in percent of "
             "the mean. It takes two repetitions."

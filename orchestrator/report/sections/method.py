@@ -64,9 +64,9 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 def _measured(plan: Plan) -> str:
     # A campaign that may grow begins with two repetitions at least.
-    if plan.repetitions == 1 and not plan.looks:
+    if plan.repeats.repetitions == 1 and not plan.repeats.looks:
         return _ONCE
-    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    margins = wording.margins(plan.judging.margin_pct, plan.judging.p99_margin_pct)
     times = _times(plan)
     clients = _clients(plan)
     levels = _levels(plan)
@@ -85,9 +85,9 @@ def _measured(plan: Plan) -> str:
 
 
 def _times(plan: Plan) -> str:
-    if plan.looks:
+    if plan.repeats.looks:
         return _times_by_looks(plan)
-    return f"every workload {plan.repetitions} times"
+    return f"every workload {plan.repeats.repetitions} times"
 
 
 def _times_by_looks(plan: Plan) -> str:
@@ -100,8 +100,8 @@ def _times_by_looks(plan: Plan) -> str:
         times = repetitions(plan, load.name)
         workloads.append(f"{load.name} {times} times")
     # The keys are numbers of repetitions after which the campaign is judged.
-    fewest = min(plan.looks)
-    most = max(plan.looks)
+    fewest = min(plan.repeats.looks)
+    most = max(plan.repeats.looks)
     return (
         f"{prose.listed(workloads)} (at least {fewest} times; where the decision was open, "
         f"repetitions were added, up to {most})"
@@ -123,7 +123,7 @@ def _levels(plan: Plan) -> str:
     # Each workload may end at another look, and so have another level.
     shares = [share(plan, load.name) for load in plan.workloads]
     levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
-    if not plan.looks:
+    if not plan.repeats.looks:
         return levels
     return (
         f"{levels} (95 % for a campaign that is judged once; this one was judged after each "

@@ -26,7 +26,7 @@ from orchestrator.texts import prose
 
 def title(index: ReportIndex) -> str:
     """The question, as it was asked; else by the names of the tiers."""
-    asked = index.campaign.plan.question
+    asked = index.campaign.plan.judging.question
     if asked:
         return asked
     # The twin is the baseline under a second name, and no tier to choose.
@@ -78,14 +78,14 @@ def _database(index: ReportIndex) -> str:
 def _repetitions(index: ReportIndex) -> Iterator[str]:
     """`2 to 5 repetitions`, where those of some workloads were ended; nothing of one."""
     plan = index.campaign.plan
-    if plan.repetitions <= 1:
+    if plan.repeats.repetitions <= 1:
         return
     # A workload ends as soon as its answer is proven with `--until decided`.
     least = min(repetitions(plan, workload.name) for workload in plan.workloads)
-    if least < plan.repetitions:
-        yield f"{least} to {plan.repetitions} repetitions"
+    if least < plan.repeats.repetitions:
+        yield f"{least} to {plan.repeats.repetitions} repetitions"
     else:
-        yield f"{plan.repetitions} repetitions"
+        yield f"{plan.repeats.repetitions} repetitions"
 
 
 def _time(index: ReportIndex) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _about_changes(index: ReportIndex) -> str:
             "have no interval."
         )
     plan = index.campaign.plan
-    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    margins = wording.margins(plan.judging.margin_pct, plan.judging.p99_margin_pct)
     return (
         f"Changes are against the baseline of the same workload, with their {at_level} interval. "
         f"Those proven to lie within {margins} count as the same."

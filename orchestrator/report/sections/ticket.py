@@ -200,8 +200,8 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     loads = [_load_in_words(load) for load in plan.workloads]
     yield Paragraph(summary.subtitle(index), "Campaign")
     yield Paragraph(prose.listed(loads), "Workloads")
-    if plan.weights:
-        yield Paragraph(prose.named(plan.weights), "Weights")
+    if plan.judging.weights:
+        yield Paragraph(prose.named(plan.judging.weights), "Weights")
     clauses = slo.text_of(plan.workloads)
     if clauses:
         yield Paragraph(clauses, "SLO")

@@ -153,5 +153,5 @@ def _margin_pct(index: ReportIndex, measure: Measure) -> float:
     plan = index.campaign.plan
     # A p99 varies more than a mean, so it has a wider margin.
     if measure.metric == "latency_p99_s":
-        return plan.p99_margin_pct
-    return plan.margin_pct
+        return plan.judging.p99_margin_pct
+    return plan.judging.margin_pct

@@ -19,6 +19,7 @@ from orchestrator.report import document as documents
 from tests.bench import bench_cluster
 from tests.campaigns import build_campaign, build_profile, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
+from tests.plans import changed_plan
 
 SLOW, FAST = (1000.0, 1005.0, 995.0), (2000.0, 2010.0, 1990.0)
 NOISY = (1900.0, 2300.0, 1700.0)
@@ -212,7 +213,7 @@ def test_what_refuses_a_tier_in_one_workload_refuses_it_in_the_mean(
             change=insert,
         )
     )
-    plan = replace(campaign.plan, weights={"insert": 1, "tpcc": 9})
+    plan = changed_plan(campaign.plan, weights={"insert": 1, "tpcc": 9})
     cluster = judge(replace(campaign, plan=plan)).cluster
     assert cluster is not None
     assert cluster.standings["premium-v2"] != "enough"
@@ -229,6 +230,8 @@ def test_a_must_is_not_weighed() -> None:
     """The weights of what has an SLO, or a rate of its own, are not looked at."""
     campaign = build_campaign(workloads=["insert", "tpcc"], repetitions=5)
     loads = slo.applied(campaign.plan.workloads, "tpcc nopm > 1000000000", "--need")
-    plan = replace(campaign.plan, workloads=loads, weights={"insert": 9, "tpcc": 1})
+    plan = changed_plan(
+        campaign.plan, workloads=loads, weights={"insert": 9, "tpcc": 1}
+    )
     cluster = judge(replace(campaign, plan=plan)).cluster
     assert cluster is not None and cluster.tier is None

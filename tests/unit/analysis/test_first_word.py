@@ -23,6 +23,7 @@ from tests.campaigns import build_campaign
 from tests.decision_scenarios import RATES, failing
 from tests.doubted import facts
 from tests.one_profile import alone, client_at_its_limit
+from tests.plans import changed_plan
 
 CACHED = facts(data_bytes=GIB // 4)
 
@@ -150,7 +151,7 @@ def of_two(values: dict[tuple[str, str], list[float]], **weights: float) -> Resu
         frames=False,
     )
     named = {name.replace("_", "-"): weight for name, weight in weights.items()}
-    return replace(campaign, plan=replace(campaign.plan, weights=named))
+    return replace(campaign, plan=changed_plan(campaign.plan, weights=named))
 
 
 STEADY = [600.0, 601.0, 599.0, 602.0, 598.0]

@@ -10,7 +10,7 @@ from scipy import special
 
 from orchestrator.analysis.statistics import looks
 from tests.bench import bench_until
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 
 
 @pytest.mark.parametrize(("first", "most"), [(2, 6), (3, 10)])
@@ -34,13 +34,15 @@ def test_the_only_look_has_all_of_it() -> None:
 
 
 def test_a_workload_stands_at_the_look_of_its_own_repetitions() -> None:
-    plan = replace(a_plan(("a", "b"), ("read", "write"), 2), looks={2: 0.1, 3: 0.2})
+    plan = changed_plan(
+        a_plan(("a", "b"), ("read", "write"), 2), looks={2: 0.1, 3: 0.2}
+    )
     more = replace(plan, runs=(*plan.runs, replace(plan.runs[-1], repetition=3)))
     assert looks.share(more, plan.runs[-1].workload) == 0.2
     assert looks.share(more, plan.runs[0].workload) == 0.1
-    assert looks.share(replace(more, looks={}), plan.runs[0].workload) == 1.0
+    assert looks.share(changed_plan(more, looks={}), plan.runs[0].workload) == 1.0
     # A look that was not planned has the least share of all.
-    unplanned = replace(more, looks={4: 0.2, 5: 0.1, 6: 0.3})
+    unplanned = changed_plan(more, looks={4: 0.2, 5: 0.1, 6: 0.3})
     assert looks.share(unplanned, plan.runs[0].workload) == 0.1
     assert looks.confidence(0.95, 0.1) == pytest.approx(0.995)
     assert looks.at_look([0.001, 0.5], 0.1) == [0.01, 1.0]

@@ -12,6 +12,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.model import Measurement, Run, Workload
 from tests import loads
 from tests.campaigns import build_campaign
+from tests.plans import changed_plan
 
 TIERS = ("premium", "ultra")
 NOISE = (1.0, 1.004, 0.996, 1.002, 0.998, 1.001)
@@ -94,7 +95,7 @@ def test_a_slow_first_run_of_each_load_of_a_sweep_leaves_an_answer() -> None:
 def test_a_slow_first_run_of_each_workload_leaves_an_answer_for_their_mean() -> None:
     names = ("point-select", "insert")
     campaign = with_slow_first_runs([loads.a_load(name) for name in names])
-    weighted = replace(campaign.plan, weights={names[0]: 20.0, names[1]: 1.0})
+    weighted = changed_plan(campaign.plan, weights={names[0]: 20.0, names[1]: 1.0})
     _, answer = decision.decide_all(replace(campaign, plan=weighted), ())
     assert answer is not None
     assert answer.tier == "premium", answer.reason

@@ -20,6 +20,7 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Record
 from tests.campaigns import build_campaign
+from tests.plans import changed_plan
 
 POINT_SELECT = ("ultra", "point-select")
 CHANCE = 0.008  # two standard errors of a share of 5 % in 3,000 trials
@@ -111,7 +112,7 @@ def test_the_words_of_p99_have_its_margin() -> None:
     )
     words = {delta.metric: delta.verdict for delta in verdicts.deltas(campaign)}
     assert words == {"latency_avg_s": "worse", "latency_p99_s": "same"}
-    plan = replace(campaign.plan, p99_margin_pct=5.0)
+    plan = changed_plan(campaign.plan, p99_margin_pct=5.0)
     words = {
         delta.metric: delta.verdict
         for delta in verdicts.deltas(replace(campaign, plan=plan))

@@ -26,6 +26,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Record
 from tests.campaigns import build_campaign, build_profile, with_tail
 from tests.decision_scenarios import TIERS, Change, without_p99
+from tests.plans import changed_plan
 
 FAST = (2000.0, 2010.0, 1990.0)
 LOADS = ("point-select", "tpcc")
@@ -58,7 +59,7 @@ def decided(
             change=change,
         )
     )
-    plan = replace(campaign.plan, weights=weights)
+    plan = changed_plan(campaign.plan, weights=weights)
     cluster = judge(replace(campaign, plan=plan)).cluster
     assert cluster is not None
     return cluster

@@ -17,6 +17,7 @@ from orchestrator.units import format_seconds
 from tests import decision_scenarios
 from tests.campaigns import build_campaign
 from tests.decision_scenarios import asked_for
+from tests.plans import changed_plan
 
 FAST = (600.0, 603.0, 597.0, 601.0, 599.0)
 UNSURE = (560.0, 585.0, 570.0, 590.0, 566.0)  # 4 % below, with noise of 2 %
@@ -108,7 +109,7 @@ def test_hopeless_noise_says_what_would_lower_it() -> None:
 def test_the_level_is_that_of_the_looks_to_come() -> None:
     """Judged again after every repetition, more of them are needed than at once."""
     once = of({"premium": UNSURE, "ultra": FAST})
-    growing = replace(once, plan=replace(once.plan, looks=looks.shares(3, 30)))
+    growing = replace(once, plan=changed_plan(once.plan, looks=looks.shares(3, 30)))
     assert _least(reason(growing)) > _least(reason(once))
 
 

@@ -53,12 +53,16 @@ def write(folder: Path, text: str) -> str:
 
 def test_the_file_says_what_is_planned(ask: Ask, folder: Path) -> None:
     plan = ask(["compare", write(folder, LEDGER)]).plan
-    assert plan.question == "Which disk for the ledger?"
+    assert plan.judging.question == "Which disk for the ledger?"
     assert [profile.name for profile in plan.tiers] == ["premium", "ultra"]
     assert [load.name for load in plan.workloads] == ["insert", "tpcc"]
     assert {load.slo[0].limit for load in plan.workloads} == {0.05}
     assert {load.threads for load in plan.workloads} == {3}
-    assert (plan.repetitions, plan.scale, plan.margin_pct) == (3, "smoke", 10.0)
+    assert (plan.repeats.repetitions, plan.scale, plan.judging.margin_pct) == (
+        3,
+        "smoke",
+        10.0,
+    )
     assert plan.twin
 
 
@@ -76,11 +80,11 @@ def test_what_is_nearer_goes_first(
 ) -> None:
     file = write(folder, LEDGER)
     (folder / "tierbench.yaml").write_text("repeats: 9\nseed: 7\n")
-    assert ask(["compare", file]).plan.repetitions == 3
-    assert ask(["compare", file]).plan.seed == 7
+    assert ask(["compare", file]).plan.repeats.repetitions == 3
+    assert ask(["compare", file]).plan.repeats.seed == 7
     monkeypatch.setenv("TIERBENCH_REPEATS", "4")
-    assert ask(["compare", file]).plan.repetitions == 4
-    assert ask(["compare", file, "--repeats", "5"]).plan.repetitions == 5
+    assert ask(["compare", file]).plan.repeats.repetitions == 4
+    assert ask(["compare", file, "--repeats", "5"]).plan.repeats.repetitions == 5
 
 
 def test_a_profile_beside_the_file_is_found_from_elsewhere(
@@ -165,7 +169,7 @@ def test_what_init_writes_is_valid_and_is_planned(
     with_comments = text.replace("\n# until", "\nuntil").replace("\n# slo", "\nslo")
     file = write(folder, with_comments.replace("\n# max-repeats", "\nmax-repeats"))
     plan = ask(["compare", file]).plan
-    assert max(plan.looks) == 10
+    assert max(plan.repeats.looks) == 10
 
 
 def test_a_profile_in_the_place_of_a_campaign_is_told_so(
@@ -182,9 +186,9 @@ def test_a_rehearsal_takes_the_file_and_names_what_it_does_without(
     app = replace(Planning(), progress=QuietProgress())
     assert exit_code(["rehearse", write(folder, LEDGER)], app) == EXIT_DONE
     plan = app.asked[-1].plan
-    assert plan.question == "Which disk for the ledger?"
+    assert plan.judging.question == "Which disk for the ledger?"
     assert [load.name for load in plan.workloads] == ["insert", "tpcc"]
-    assert (plan.repetitions, plan.scale) == (3, "smoke")
+    assert (plan.repeats.repetitions, plan.scale) == (3, "smoke")
     assert {load.slo[0].limit for load in plan.workloads} == {0.05}
     assert isinstance(app.progress, QuietProgress)
     assert app.progress.said == ["rehearse does without `margin`, `aa` and `set`"]

@@ -13,7 +13,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
-from orchestrator.planning import project_files
+from orchestrator.planning import project_files, stored_plan
 from orchestrator.system import files
 from tests import ROOT
 from tests.campaigns import build_campaign
@@ -33,7 +33,7 @@ def stored(tmp_path: Path) -> Path:
     results: Results = build_campaign(
         workloads=["tpcc", "point-select"], repetitions=3, noise_pct=0.3, frames=False
     )
-    files.write_json(tmp_path / "plan.json", asdict(results.plan))
+    files.write_json(tmp_path / "plan.json", stored_plan.flat(results.plan))
     for run in results.runs:
         folder = tmp_path / "runs" / run.record.run.slug
         folder.mkdir(parents=True)

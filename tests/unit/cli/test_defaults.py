@@ -75,7 +75,11 @@ def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
     (folder / "tierbench.yaml").write_text("\n".join(lines) + "\n")
     plan = ask(["compare"]).plan
     assert [profile.name for profile in plan.profiles][:2] == ["premium", "ultra"]
-    assert (plan.repetitions, bool(plan.twin), plan.p99_margin_pct) == (2, True, 30.0)
+    assert (plan.repeats.repetitions, bool(plan.twin), plan.judging.p99_margin_pct) == (
+        2,
+        True,
+        30.0,
+    )
     assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
     assert plan.workloads[0].threads == 3
 

@@ -39,6 +39,7 @@ from tests.option_kinds import (
     problems_of,
     told,
 )
+from tests.plans import changed_plan
 
 pytestmark = pytest.mark.usefixtures("profile_files")
 TAKES, REFUSED, NOTED, MAKES = "takes effect", "refused", "noted", "makes this kind"
@@ -159,20 +160,20 @@ PLACES: dict[str, Place] = {
     "vary": lambda plan: [one.varied for one in plan.workloads],
     "probe": lambda plan: [one.threads for one in plan.probes],
     "without": lambda plan: [one.tier.disk.in_memory for one in used(plan)],
-    "gate_every": lambda plan: plan.gate_every,
+    "gate_every": lambda plan: plan.disk_checks.gate_every,
     "drain": lambda plan: plan.most_s,
     "warmup": lambda plan: [one.warmup_most_s for one in plan.workloads],
     "windows": lambda plan: [one.measure_s for one in plan.workloads],
     "confirm": lambda plan: [one.confirm_s for one in plan.workloads],
     "slow": lambda plan: [one.slow for one in plan.workloads],
     "overrides": lambda plan: [one.threads for one in plan.workloads],
-    "retry_failed": lambda plan: plan.retry_failed,
-    "question": lambda plan: plan.question,
-    "margin_pct": lambda plan: plan.margin_pct,
-    "p99_margin_pct": lambda plan: plan.p99_margin_pct,
+    "retry_failed": lambda plan: plan.repeats.retry_failed,
+    "question": lambda plan: plan.judging.question,
+    "margin_pct": lambda plan: plan.judging.margin_pct,
+    "p99_margin_pct": lambda plan: plan.judging.p99_margin_pct,
     "baseline": lambda plan: plan.baseline,
-    "until": lambda plan: plan.looks,
-    "most_repetitions": lambda plan: plan.looks,
+    "until": lambda plan: plan.repeats.looks,
+    "most_repetitions": lambda plan: plan.repeats.looks,
     "aa": lambda plan: plan.twin,
 }
 
@@ -390,6 +391,6 @@ def test_an_unknown_database_is_refused_where_none_is_started(database: str) -> 
 def test_the_time_of_a_campaign_has_no_draining_that_is_not_done() -> None:
     plan = planned(asked("StorageClass", {}))
     assert (
-        durations.timed(replace(plan, drain=True)).most_s
+        durations.timed(changed_plan(plan, drain=True)).most_s
         == durations.timed(plan).most_s
     )

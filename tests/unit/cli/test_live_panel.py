@@ -107,7 +107,7 @@ def test_a_failed_run_that_is_made_again_is_no_further_repetition(
     begin_run(feed, grown, len(plan.runs))
     run = seen(feed).run
     assert run is not None
-    assert run.repetitions == plan.repetitions
+    assert run.repetitions == plan.repeats.repetitions
 
 
 def test_throughput_is_of_the_last_minute(plan: Plan, tmp_path: Path) -> None:

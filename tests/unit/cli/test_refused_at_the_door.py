@@ -119,8 +119,8 @@ def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> N
 def test_the_least_that_can_be_meant_is_taken(ask: Ask) -> None:
     growing = ("--until", "decided", "--repeats", "2", "--max-repeats", "2")
     plan = ask((*COMPARE, "--margin", "0", *growing)).plan
-    assert plan.margin_pct == 0
-    assert plan.repetitions == 2
+    assert plan.judging.margin_pct == 0
+    assert plan.repeats.repetitions == 2
 
 
 def test_what_is_meant_is_taken(ask: Ask) -> None:
@@ -134,7 +134,7 @@ def test_what_is_meant_is_taken(ask: Ask) -> None:
         "weights=1,0,0,0,0",
     )
     plan = ask((*COMPARE, *said, *values)).plan
-    assert plan.margin_pct == 0.5
+    assert plan.judging.margin_pct == 0.5
     assert [load.name for load in plan.workloads] == ["tpcc-at-0.7-per-s"]
 
 

@@ -34,10 +34,10 @@ from orchestrator.tier import Gate, Price
 from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakeGuard, FakePlatform, Log, this_machine_has
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.unit.run.conftest import Failing, real
 
-PLAN = replace(a_plan(("premium", "ultra"), repetitions=2), retry_failed=1)
+PLAN = changed_plan(a_plan(("premium", "ultra"), repetitions=2), retry_failed=1)
 COMPARE = (
     "compare",
     "--profiles",
@@ -292,7 +292,7 @@ def test_it_is_repeated_as_often_as_asked(
     tmp_path: Path, times: int, made: int
 ) -> None:
     log = Failing("warm", ValueError("x"), (2, 5, 6, 7))
-    app = program(tmp_path, log, replace(PLAN, retry_failed=times))
+    app = program(tmp_path, log, changed_plan(PLAN, retry_failed=times))
     tierbench(app, *words(app, *COMPARE))
     assert len(outcomes(begun_campaign(app))) == made
 
@@ -301,7 +301,7 @@ def test_it_is_repeated_as_often_as_asked(
 def test_a_campaign_that_is_gone_on_with_repeats_again_what_failed_each_time(
     tmp_path: Path, times: int, made: int
 ) -> None:
-    plan = replace(PLAN, retry_failed=times)
+    plan = changed_plan(PLAN, retry_failed=times)
     app = program(tmp_path, Failing("warm", ValueError("x"), (2, 5, 6, 7)), plan)
     tierbench(app, *words(app, *COMPARE))
     before = outcomes(begun_campaign(app))

@@ -28,6 +28,7 @@ from orchestrator.system import campaign_writing, parquet, store
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
 from tests.fakes import FakeClock
+from tests.plans import changed_plan
 
 TYPES = ["new_order", "payment", "delivery"]
 
@@ -98,7 +99,7 @@ def test_the_report_says_when_that_was_kept_last(sound: Path, tmp_path: Path) ->
     assert exit_code(["verify", str(folder), "--keep"], app) == EXIT_DONE
     assert counted_again(folder).endswith(f"by tierbench {__version__}: no difference.")
     plan = store.load(folder).plan
-    campaign_writing.save_plan(folder, replace(plan, margin_pct=6.0))
+    campaign_writing.save_plan(folder, changed_plan(plan, margin_pct=6.0))
     assert "have changed since" in counted_again(folder)
 
 

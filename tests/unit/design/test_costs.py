@@ -24,7 +24,7 @@ from orchestrator.planning import durations
 from orchestrator.planning.plan import fit_to_machines
 from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.tiers import a_tier, changed
 
 TEN_CENTS = Price(73.0, "USD", "eastus", "2026-09", "a list")
@@ -103,9 +103,9 @@ def test_a_disk_of_ones_own_is_not_rented() -> None:
 
 
 def test_repetitions_that_may_be_added_count() -> None:
-    made = replace(plan_of(MOUNTED), repetitions=2)
+    made = changed_plan(plan_of(MOUNTED), repetitions=2)
     (fixed,) = costs.rented(durations.timed(made))
-    (grown,) = costs.rented(durations.timed(replace(made, looks={2: 0.1, 4: 0.9})))
+    (grown,) = costs.rented(durations.timed(changed_plan(made, looks={2: 0.1, 4: 0.9})))
     assert fixed.hours < grown.hours < 2 * fixed.hours
 
 

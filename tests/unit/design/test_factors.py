@@ -17,7 +17,7 @@ from orchestrator.facts import Varied
 from orchestrator.planning.plan import grown
 from orchestrator.planning.planned_loads import loads
 from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, as_written
-from tests.plans import a_plan, a_profile, a_workload, planned
+from tests.plans import a_plan, a_profile, a_workload, changed_plan, planned
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_tiers_and_values_are_balanced_over_the_rounds() -> None:
         begins = [run.profile for run in own[::2]]
         assert Counter(begins) == {"premium": 2, "ultra": 2}
     later = grown(
-        replace(made, runs=made.runs[:12], repetitions=3),
+        changed_plan(made, runs=made.runs[:12], repetitions=3),
         [w.name for w in made.workloads],
     )
     assert later.runs == made.runs

@@ -24,7 +24,7 @@ from orchestrator.tier import Burst, NodeDisks, OthersDisks
 from orchestrator.tier.disks import ClassWanted
 from tests.apps import an_app
 from tests.fakes import fake_world
-from tests.plans import a_plan, a_profile, a_workload
+from tests.plans import a_plan, a_profile, a_workload, changed_plan
 from tests.tiers import changed
 
 ROWS = 30 * 15_000_000
@@ -146,7 +146,7 @@ def test_each_data_set_is_loaded_as_often_as_it_is(
 
 def test_what_a_warm_up_and_a_decision_may_add_is_in_the_most() -> None:
     plan = a_plan(repetitions=2)
-    grown = durations.timed(replace(plan, looks={2: 0.1, 6: 0.9}))
+    grown = durations.timed(changed_plan(plan, looks={2: 0.1, 6: 0.9}))
     assert grown.estimate_s == durations.timed(plan).estimate_s
     assert (grown.most_s or 0) - (plan.most_s or 0) > 4 * 5.0
     steady = replace(a_workload(), warmup_most_s=121.0)
@@ -204,7 +204,7 @@ def planned(
     profile = replace(profile, tier=tier, cluster=cluster)
     made = a_plan(repetitions=runs)
     workloads = (load or with_data(),)
-    return replace(made, profiles=(profile,), workloads=workloads, **plan)
+    return changed_plan(made, profiles=(profile,), workloads=workloads, **plan)
 
 
 def with_data(size_bytes: int = int(DATA), **more: Any) -> Workload:

@@ -17,7 +17,7 @@ from orchestrator.planning import data_sizes, fit_to_time, sizes
 from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has
-from tests.plans import a_plan, a_workload
+from tests.plans import a_plan, a_workload, changed_plan
 from tests.tiers import changed
 
 GIB = 2**30
@@ -198,7 +198,7 @@ def test_the_largest_memory_counts_and_bytes_count_once() -> None:
 
 def planned(workloads: Sequence[Workload], repetitions: int) -> Plan:
     """Nine seconds around each window."""
-    plan = replace(a_plan(), workloads=tuple(workloads), repetitions=repetitions)
+    plan = changed_plan(a_plan(), workloads=tuple(workloads), repetitions=repetitions)
     each_s = sum(load.warmup_s + load.measure_s + 9.0 for load in workloads)
     return replace(
         plan, estimate_s=each_s * repetitions / 2, most_s=each_s * repetitions
@@ -222,7 +222,7 @@ def test_most_repetitions_fit_and_windows_shrink_for_five(
 ) -> None:
     load = replace(a_workload(), warmup_s=60.0, measure_s=300.0)
     plan = fit_to_time.fitted(budget_s, [load], planned)
-    assert plan.repetitions == repetitions
+    assert plan.repeats.repetitions == repetitions
     assert plan.workloads[0].measure_s == pytest.approx(measure_s, abs=16)
     assert plan.most_s is not None and plan.most_s <= budget_s
 
@@ -248,6 +248,6 @@ def test_a_campaign_by_time_says_what_it_finds(
     growing = plans.make_plan(
         an_app(tmp_path), replace(request, repetitions=5, until="decided")
     )
-    assert (growing.repetitions, max(growing.looks)) == (5, 20)
-    with pytest.raises(UsageError, match="leave out --windows many"):
+    assert (growing.repeats.repetitions, max(growing.repeats.looks)) == (5, 20)
+    with pytest.raises(UsageError, match="--time plans windows"):
         plans.make_plan(an_app(tmp_path), replace(request, windows="many"))

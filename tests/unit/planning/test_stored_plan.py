@@ -14,7 +14,7 @@ import pytest
 from orchestrator.model import Plan
 from orchestrator.planning import stored_plan
 from orchestrator.tier import Price
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 
 PLAN = a_plan()
 NOT_A_NUMBER = float("nan")
@@ -68,18 +68,18 @@ def price(monthly: float) -> Price:
         (replace(PLAN, runs=PLAN.runs * 2), "it has a run twice"),
         (replace(PLAN, baseline="other"), "no profile is named 'other'"),
         (replace(PLAN, twin="other"), "no profile is named 'other'"),
-        (replace(PLAN, margin_pct=100.0), "100 % is not a margin"),
-        (replace(PLAN, margin_pct=-1.0), "-1 % is not a margin"),
-        (replace(PLAN, p99_margin_pct=100.0), "100 % is not a margin"),
-        (replace(PLAN, repetitions=0), "repetitions is 0"),
-        (replace(PLAN, gate_every=0), "gate_every is 0"),
-        (replace(PLAN, looks={3: 1.01}), "a look has the share 1.01"),
-        (replace(PLAN, looks={3: -0.01}), "a look has the share -0.01"),
+        (changed_plan(PLAN, margin_pct=100.0), "100 % is not a margin"),
+        (changed_plan(PLAN, margin_pct=-1.0), "-1 % is not a margin"),
+        (changed_plan(PLAN, p99_margin_pct=100.0), "100 % is not a margin"),
+        (changed_plan(PLAN, repetitions=0), "repetitions is 0"),
+        (changed_plan(PLAN, gate_every=0), "gate_every is 0"),
+        (changed_plan(PLAN, looks={3: 1.01}), "a look has the share 1.01"),
+        (changed_plan(PLAN, looks={3: -0.01}), "a look has the share -0.01"),
         (replace(PLAN, estimate_s=NOT_A_NUMBER), "nan is less than nothing"),
-        (replace(PLAN, retry_failed=-1), "-1 is less than nothing"),
+        (changed_plan(PLAN, retry_failed=-1), "-1 is less than nothing"),
         (replace(PLAN, most_s=-1.0), "-1 is less than nothing"),
         (replace(PLAN, latency_at_pct=-1.0), "-1 is less than nothing"),
-        (replace(PLAN, weights={"insert": -1.0}), "-1 is less than nothing"),
+        (changed_plan(PLAN, weights={"insert": -1.0}), "-1 is less than nothing"),
         (of_tier(count=0), "premium: 0 disks are striped"),
         (of_tier(price=price(-1.0)), "premium: -1 a month is not a price"),
         (of_tier(price=price(NOT_A_NUMBER)), "premium: nan a month is not a price"),
@@ -105,9 +105,11 @@ def test_what_no_plan_has_is_refused(plan: Plan, mistake: str) -> None:
     "plan",
     [
         PLAN,
-        replace(PLAN, margin_pct=0.0, p99_margin_pct=0.0, gate_every=1),
-        replace(PLAN, looks={3: 0.0, 4: 1.0}),
-        replace(PLAN, estimate_s=0.0, most_s=0.0, latency_at_pct=0.0, weights={"a": 0}),
+        changed_plan(PLAN, margin_pct=0.0, p99_margin_pct=0.0, gate_every=1),
+        changed_plan(PLAN, looks={3: 0.0, 4: 1.0}),
+        changed_plan(
+            PLAN, estimate_s=0.0, most_s=0.0, latency_at_pct=0.0, weights={"a": 0}
+        ),
         replace(PLAN, baseline=PLAN.profiles[0].name, twin=PLAN.profiles[0].name),
         of_tier(count=1, price=price(0.0)),
         of_limits(iops=1, bytes_per_s=1, write_iops=1),
@@ -127,3 +129,22 @@ def test_what_no_folder_can_be_called_is_no_name(name: str) -> None:
     plan = replace(PLAN, profiles=(replace(PLAN.profiles[0], name=name),))
     assert any("cannot be a name" in text for text in stored_plan.mistakes(plan))
     assert stored_plan.is_name("...") and stored_plan.is_name("a b")
+
+
+def test_a_file_has_the_fields_of_all_parts_on_one_level() -> None:
+    """So do those of earlier programs, which had no parts."""
+    content = stored_plan.flat(changed_plan(PLAN, retry_failed=2, drain=True))
+    assert (content["seed"], content["margin_pct"]) == (1, 5.0)
+    assert (content["retry_failed"], content["drain"]) == (2, True)
+    assert not content.keys() & {"repeats", "judging", "disk_checks"}
+
+
+def test_a_file_becomes_the_parts_of_a_plan() -> None:
+    content = {"seed": 7, "repetitions": 3, "margin_pct": 5.0, "name": "x"}
+    stored_plan.take_in_parts(content)
+    assert content == {
+        "name": "x",
+        "repeats": {"seed": 7, "repetitions": 3},
+        "judging": {"margin_pct": 5.0},
+        "disk_checks": {},
+    }

@@ -12,18 +12,21 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import GateError
-from orchestrator.model import Node, Volume
+from orchestrator.model import (
+    Node,
+    Volume,
+)
 from orchestrator.parts import TierAbilities
+from orchestrator.plan_parts import DiskChecks
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import ONE_GATE, Span
-from orchestrator.planning.plan import DiskChecks
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
 from orchestrator.tiers.common.emulated import window_disks
 from tests.fake_parts import FakeTier
 from tests.fakes import FakePlatform, Log, fake_world
-from tests.plans import a_plan, a_profile, a_workload, planned
+from tests.plans import a_plan, a_profile, a_workload, changed_plan, planned
 from tests.tiers import changed
 from tests.unit.run.conftest import Failing, Make, kept, real
 
@@ -44,7 +47,7 @@ def test_a_real_disk_is_checked_before_and_after_and_as_often_as_asked(
     make: Make, every: int | None, words: list[str]
 ) -> None:
     campaign = make(restores=False)
-    campaign.execute(plan=replace(real(a_plan(repetitions=3)), gate_every=every))
+    campaign.execute(plan=changed_plan(real(a_plan(repetitions=3)), gate_every=every))
     said = [word.removesuffix(" point-select") for word in campaign.log.words]
     assert [word for word in said if word in (GATE, "run")] == words
     assert len(kept(campaign)) == words.count(GATE)
@@ -52,14 +55,16 @@ def test_a_real_disk_is_checked_before_and_after_and_as_often_as_asked(
 
 def test_an_emulated_disk_is_checked_once(make: Make) -> None:
     campaign = make()
-    campaign.execute(plan=replace(a_plan(repetitions=3), gate_every=1))
+    campaign.execute(plan=changed_plan(a_plan(repetitions=3), gate_every=1))
     assert campaign.log.words.count(GATE) == 1
     assert len(kept(campaign)) == 1
 
 
 def test_a_record_has_the_gate_that_was_in_force(make: Make) -> None:
     campaign = make(restores=False)
-    records = campaign.execute(plan=replace(real(a_plan(repetitions=2)), gate_every=1))
+    records = campaign.execute(
+        plan=changed_plan(real(a_plan(repetitions=2)), gate_every=1)
+    )
     first, second, _ = kept(campaign)
     assert [record.gate for record in records] == [first, second]
     assert first.taken_s < second.taken_s
@@ -80,7 +85,7 @@ def test_a_gate_that_could_not_be_taken_between_is_taken_by_the_next_run(
     make: Make,
 ) -> None:
     campaign = make(Failing(GATE, OSError("busy"), (2,)), restores=False)
-    campaign.execute(plan=replace(real(a_plan(repetitions=2)), gate_every=1))
+    campaign.execute(plan=changed_plan(real(a_plan(repetitions=2)), gate_every=1))
     assert campaign.outcomes() == ["done", "done"]
     assert campaign.log.words.count(GATE) == 4
 
@@ -108,7 +113,9 @@ def test_credit_is_used_up_before_each_gate_but_the_last(make: Make) -> None:
     campaign = make(restores=False)
     mechanism = Draining(campaign.log, False)
     campaign.parts = replace(campaign.parts, tiers={"emulated": mechanism})
-    plan = replace(real(a_plan(repetitions=2), burst=BURST), gate_every=1, drain=True)
+    plan = changed_plan(
+        real(a_plan(repetitions=2), burst=BURST), gate_every=1, drain=True
+    )
     (record, _) = campaign.execute(plan=plan)
     gates = [word for word in campaign.log.words if word in ("drained", GATE)]
     assert gates == ["drained", GATE, "drained", GATE, GATE]

@@ -36,7 +36,7 @@ from orchestrator.system import (
 )
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, completed
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.unit.run.conftest import (
     FACTS,
     HERE,
@@ -339,8 +339,10 @@ def test_a_failed_run_is_finished_and_stays(make: Make) -> None:
 
 def test_a_plan_of_one_more_reading_is_that_of_the_folder(make: Make) -> None:
     """Not of files that changed since: `Resumption` reads no profile and no workload."""
-    folder = begun(make(Failing("warm", Killed(), (2,))), replace(PLAN, margin_pct=7.0))
-    assert Resumption(folder.resolve(), ()).plan == replace(PLAN, margin_pct=7.0)
+    folder = begun(
+        make(Failing("warm", Killed(), (2,))), changed_plan(PLAN, margin_pct=7.0)
+    )
+    assert Resumption(folder.resolve(), ()).plan == changed_plan(PLAN, margin_pct=7.0)
 
 
 def test_a_run_whose_raw_files_are_whole_is_read_and_not_measured_again(

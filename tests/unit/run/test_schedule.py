@@ -41,7 +41,7 @@ def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(
     records = campaign.execute(plan=a_plan(), following=following)
     assert [record.run.repetition for record in records] == [1, 2, 3]
     assert seen == [1, 3]
-    assert store.load(campaign.results / "latest").plan.repetitions == 3
+    assert store.load(campaign.results / "latest").plan.repeats.repetitions == 3
 
 
 def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(

@@ -32,7 +32,7 @@ from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
 from tests.fakes import Log, QuietProgress, fake_world
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.unit.run.conftest import Make
 
 BEGAN_S = 1_750_000_000.0
@@ -164,7 +164,7 @@ def test_a_failed_run_is_missing_until_it_was_repeated_or_if_nothing_repeats_it(
     )
     first, second = made.runs
     runs = [replace(first, record=failed(first.record)), second]
-    plan = replace(made.plan, retry_failed=retries)
+    plan = changed_plan(made.plan, retry_failed=retries)
     if retries:
         again = replace(first.record.run, number=3)
         plan = replace(plan, runs=(*plan.runs, again))

@@ -30,7 +30,7 @@ from tests.apps import an_app
 from tests.calls import calls_of
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, QuietProgress
-from tests.plans import a_plan
+from tests.plans import a_plan, changed_plan
 from tests.unit.run.conftest import Campaign, Failing, Make
 
 # Of each workload ultra's throughput in % of premium's 100, repetition by repetition.
@@ -60,7 +60,7 @@ class Listed(FakeGenerator):
 
 def plan(workloads: Sequence[str], first: int, most: int) -> Plan:
     made = a_plan(("premium", "ultra"), tuple(workloads), first)
-    return replace(made, looks=looks.shares(first, most))
+    return changed_plan(made, looks=looks.shares(first, most))
 
 
 def grown(
@@ -135,7 +135,7 @@ def test_a_stored_campaign_is_judged_at_the_level_of_its_last_look(
     of_two_loads: Campaign,
 ) -> None:
     stored = store.load(of_two_loads.results / "latest")
-    shares = stored.plan.looks
+    shares = stored.plan.repeats.looks
     assert shares == looks.shares(2, 6)
     levels = {one.workload: one.confidence_pct for one in judge(stored).deltas}
     assert levels["point-select"] == pytest.approx(100 - 5 * shares[2], abs=1e-4)
@@ -143,7 +143,7 @@ def test_a_stored_campaign_is_judged_at_the_level_of_its_last_look(
     assert decided(of_two_loads)["insert"].confidence_pct == pytest.approx(
         100 - 10 * shares[4], abs=0.01
     )
-    at_once = replace(stored, plan=replace(stored.plan, looks={}))
+    at_once = replace(stored, plan=changed_plan(stored.plan, looks={}))
     assert {one.confidence_pct for one in judge(at_once).deltas} == {95.0}
 
 
@@ -168,7 +168,10 @@ def test_one_that_was_killed_goes_on_with_its_levels(make: Make) -> None:
         )  # one that was added
     campaign = make()
     begun = Resumption((campaign.results / "latest").resolve())
-    assert (begun.plan.looks, begun.plan.repetitions) == (looks.shares(2, 6), 3)
+    assert (begun.plan.repeats.looks, begun.plan.repeats.repetitions) == (
+        looks.shares(2, 6),
+        3,
+    )
     parts = replace(
         campaign.parts,
         load_generators={"sysbench": Listed(campaign.log, {"insert": ALIKE})},
@@ -219,10 +222,10 @@ def request(**changes: Any) -> Request:
 
 def test_levels_are_in_the_plan() -> None:
     made = plans.make_plan(an_app(Path("/nonexistent")), request())
-    assert made.looks == looks.shares(2, 6)
+    assert made.repeats.looks == looks.shares(2, 6)
     asked = request(until=None, most_repetitions=None)
     fixed = plans.make_plan(an_app(Path("/nonexistent")), asked)
-    assert fixed.looks == {}
+    assert fixed.repeats.looks == {}
 
 
 @pytest.mark.parametrize(("first", "most"), [(1, 6), (7, 6)])
