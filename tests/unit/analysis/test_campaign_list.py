@@ -13,6 +13,7 @@ from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.model import Note, Objective, Workload
 from tests.campaigns import build_campaign
+from tests.plans import changed_plan
 
 
 def listed(profiles: list[str], load: dict[str, Any], **plan: Any) -> Entry:
@@ -20,7 +21,7 @@ def listed(profiles: list[str], load: dict[str, Any], **plan: Any) -> Entry:
     campaign = build_campaign(profiles=profiles, workloads=["tpcc"], frames=False)
     (workload,) = campaign.plan.workloads
     loads: tuple[Workload, ...] = (replace(workload, **load),)
-    planned = replace(campaign.plan, workloads=loads, **plan)
+    planned = changed_plan(campaign.plan, workloads=loads, **plan)
     return campaign_list.entry(replace(campaign, plan=planned), "folder", None, (), ())
 
 
