@@ -209,7 +209,9 @@ def _attached(
 
 @contextmanager
 def _empty(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[Disks]:
-    with real_disk.attached(tier, _sizes_bytes(share, data), share.world) as disks:
+    with real_disk.attached(
+        tier, _sizes_bytes(share, data), share.world, filled=False, stays=False
+    ) as disks:
         yield _with_restored(disks, {"way": "none"})
 
 
@@ -224,7 +226,7 @@ def _restored_by_command(
     with (
         _by_command(tier, where, data.snapshots, world) as answers,
         real_disk.attached(
-            tier, _sizes_bytes(share, data), world, filled=True
+            tier, _sizes_bytes(share, data), world, filled=True, stays=False
         ) as disks,
     ):
         yield _at_rest(disks, {"commands": answers}, began, tier, share)
@@ -239,7 +241,7 @@ def _restored_from_copies(
     where = node_places.directories(tier, share.nodes)
     began = world.clock.monotonic()
     with real_disk.attached(
-        tier, _sizes_bytes(share, data), world, stays=stays
+        tier, _sizes_bytes(share, data), world, filled=False, stays=stays
     ) as disks:
         restored = snapshots.restore(
             list(zip(where, data.snapshots, strict=True)), world
