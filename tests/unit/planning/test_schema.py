@@ -103,7 +103,7 @@ def test_what_may_cost_somebody_is_not_allowed_unless_the_profile_does(
 ) -> None:
     def is_allowed(more: str = "") -> bool:
         text = profile_text(f"{{iops: 500, throughput: 10MB/s, {where}{more}}}")
-        profile = read_profile("x", text, {"small": CLUSTER}, "smoke")
+        profile = read_profile("x", text, Nameable({"small": CLUSTER}), "smoke")
         return bool(getattr(profile.tier.disk, key))
 
     assert (is_allowed(), is_allowed(f", {key}: true")) == (False, True)
