@@ -1,5 +1,5 @@
-"""`tierbench admin …`: what a person needs once, or for other programs: files for editors, an image
-of YugabyteDB, names for stored campaigns."""
+"""`tierbench admin …`: what a person needs once, or for other programs: files for editors and an
+image of YugabyteDB. Extensions bring more to it."""
 
 from pathlib import Path
 
@@ -7,14 +7,12 @@ import typer
 
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
-from orchestrator.cli.look import over_time
 from orchestrator.cli.prepare import validate
 
 admin = typer.Typer(
     help="Rarely needed: files for other programs, an image of YugabyteDB, baselines."
 )
 admin.command(name="schema")(validate.schema)
-admin.add_typer(over_time.baseline, name="baseline")
 
 
 @admin.command(name="yugabyte-image")

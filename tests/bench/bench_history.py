@@ -23,9 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis import comparisons
-from orchestrator.analysis.campaigns import over_time, trend
 from orchestrator.analysis.figure_pairs import Pair
-from orchestrator.analysis.statistics import across_days
+from orchestrator.extensions.over_time import across_days, comparing, trend
 from orchestrator.metrics import METRICS
 
 LENGTHS = (8, 12, 20, 40)
@@ -215,7 +214,7 @@ def _show_pairs(out: Console, trials: int) -> float:
         row = [differ_pct(n, spread, 0, trials) for spread in SPREADS]
         first = f"n = {n}, by Welch's interval alone (no word rests on it)"
         table.add_row(first, *(f"{share:.1f}" for share in row))
-    for history in (over_time.FEWEST_HISTORY, 8, 20):
+    for history in (comparing.FEWEST_HISTORY, 8, 20):
         for n in (3, 5):
             row = [differ_pct(n, spread, history, trials) for spread in SPREADS]
             worst = max(worst, *row)
@@ -232,7 +231,7 @@ def _show_pairs(out: Console, trials: int) -> float:
         "% of falls seen, n = 3", *(f"{100 * c:g} %" for c in changes), box=None
     )
     for spread in (0.01, 0.02, 0.05):
-        for history in (over_time.FEWEST_HISTORY, 8, 20):
+        for history in (comparing.FEWEST_HISTORY, 8, 20):
             row = [
                 differ_pct(3, spread, history, trials // 2, change=change)
                 for change in changes

@@ -68,7 +68,7 @@ OWNERS = {
     "typer": {
         *("cli", "extensions/kubernetes/commands", "extensions/observe/commands"),
         *("extensions/predict/commands", "extensions/predict/command_lines"),
-        "extensions/standing_disks/commands",
+        *("extensions/over_time/commands", "extensions/standing_disks/commands"),
     },
 }
 OPENING = ("open", "Path", "os.open")

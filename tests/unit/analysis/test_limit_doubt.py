@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.extensions.over_time import comparing
 from orchestrator.report.exports import FORMATS
 from tests.campaigns import build_campaign
 
@@ -61,6 +61,6 @@ def test_exports_have_it_beside_the_runs(
 
 def test_campaigns_are_compared_with_it(busy: Results) -> None:
     later = replace(busy, name="later")
-    doubts = over_time.compare(busy, later).doubts
+    doubts = comparing.compare(busy, later).doubts
     said = f"in {busy.name} the machine was the limit, not the disk, of ultra × point-select"
     assert said in doubts

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list, comparable_campaigns
+from orchestrator.extensions.over_time import campaign_tables
 from orchestrator.model import Note
-from orchestrator.report import campaign_tables
 from orchestrator.report.sections import caveats
 from orchestrator.system import store
 from tests.campaigns import build_campaign, later

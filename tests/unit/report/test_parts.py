@@ -11,6 +11,7 @@ from rich.console import Console
 
 from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
+from orchestrator.extensions.over_time.campaign_tables import sparkline
 from orchestrator.model import Doubt
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -22,7 +23,6 @@ from orchestrator.report.blocks import (
     Stamp,
     Table,
 )
-from orchestrator.report.campaign_tables import sparkline
 from orchestrator.report.document import arrange
 from orchestrator.report.exports import junit
 from orchestrator.report.rendering import markdown, terminal

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.campaigns import over_time
+from orchestrator.extensions.over_time import comparing
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
 from orchestrator.texts import prose
 
 
-def comparison(pair: over_time.CampaignComparison) -> Table:
+def comparison(pair: comparing.CampaignComparison) -> Table:
     """The changes of each profile × workload, from one campaign to another."""
     by_title = units.gathered((_title(change), change) for change in pair.deltas)
     rows: list[Row] = []
@@ -21,11 +21,11 @@ def comparison(pair: over_time.CampaignComparison) -> Table:
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
-def _title(change: over_time.ProfileDelta) -> str:
+def _title(change: comparing.ProfileDelta) -> str:
     return f"{change.profile} × {change.delta.workload}"
 
 
-def _change_row(change: over_time.ProfileDelta) -> Row:
+def _change_row(change: comparing.ProfileDelta) -> Row:
     delta = change.delta
     metric = METRICS[delta.metric].title
     # Latencies of several types of transactions would else have one name.
@@ -41,7 +41,7 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
     return {"Metric": metric, "Runs": runs, "Change": cell, "Verdict": verdict}
 
 
-def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
+def _remarks(pair: comparing.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
     yield f"Changes from {pair.before} to {pair.after}, with their 95 % interval."
     yield _what_intervals_hold(pair)
@@ -54,11 +54,11 @@ def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
         yield f"Note: {doubt}."
 
 
-def _what_intervals_hold(pair: over_time.CampaignComparison) -> str:
+def _what_intervals_hold(pair: comparing.CampaignComparison) -> str:
     counts: set[int] = set()
     for change in pair.deltas:
         # Fewer campaigns do not say what differs between days.
-        if change.history >= over_time.FEWEST_HISTORY:
+        if change.history >= comparing.FEWEST_HISTORY:
             counts.add(change.history)
     if not counts:
         return "Intervals allow for differences between runs of each side only."
@@ -71,7 +71,7 @@ def _what_intervals_hold(pair: over_time.CampaignComparison) -> str:
     return f"Intervals allow for differences between {others} other campaigns."
 
 
-def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:
+def _inconclusive(pair: comparing.CampaignComparison) -> Iterator[str]:
     """A sentence for each reason, with where it holds."""
     titles = {_title(change) for change in pair.deltas}
     for reason, titles_of_reason in _titles_by_reason(pair).items():
@@ -81,7 +81,7 @@ def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:
         yield f"Inconclusive, {where}: {reason}."
 
 
-def _titles_by_reason(pair: over_time.CampaignComparison) -> dict[str, dict[str, None]]:
+def _titles_by_reason(pair: comparing.CampaignComparison) -> dict[str, dict[str, None]]:
     by_reason: dict[str, dict[str, None]] = {}
     for change in pair.deltas:
         if change.delta.verdict == "inconclusive":

@@ -12,9 +12,9 @@ from orchestrator.analysis import comparisons, figure_pairs, metric_values, resu
 from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
-from orchestrator.analysis.statistics import across_days
 from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
+from orchestrator.extensions.over_time import across_days
 from orchestrator.texts import prose
 from orchestrator.tier import Tier
 

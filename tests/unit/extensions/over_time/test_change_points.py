@@ -13,10 +13,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns.trend import Trend, trend
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import across_days
-from orchestrator.report import campaign_tables
+from orchestrator.extensions.over_time import across_days, campaign_tables
+from orchestrator.extensions.over_time.trend import Trend, trend
 from orchestrator.report.blocks import Table
 from tests.campaigns import of_a_day
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns import comparable_campaigns, over_time, trend
-from orchestrator.analysis.campaigns.over_time import CampaignComparison
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import across_days, stats
+from orchestrator.analysis.statistics import stats
+from orchestrator.extensions.over_time import across_days, comparing, trend
+from orchestrator.extensions.over_time.comparing import CampaignComparison
 from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Price, VmCap
 from tests.campaigns import build_campaign, later
@@ -69,7 +70,7 @@ HISTORY = [
 
 def compared(before: Results, after: Results, **options: Any) -> CampaignComparison:
     """With as much history as words need."""
-    return over_time.compare(before, after, history=HISTORY, **options)
+    return comparing.compare(before, after, history=HISTORY, **options)
 
 
 SLOWER = campaign_of_rates([rate * 0.8 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)])
@@ -128,7 +129,7 @@ def test_two_repetitions_of_one_side_prove_no_sameness() -> None:
     two, five = (100.0, 100.01), (100.0, 100.01, 99.99, 100.0, 100.0)
     history = [on(campaign_of_rates(five), day) for day in range(-6, -1)]
     for before, after in ((two, five), (five, two)):
-        made = over_time.compare(
+        made = comparing.compare(
             on(campaign_of_rates(before), 0),
             on(campaign_of_rates(after), 7),
             30.0,
@@ -367,7 +368,7 @@ def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
 def test_without_history_nothing_is_proven(
     after: Results, changed: bool, days: int
 ) -> None:
-    made = over_time.compare(
+    made = comparing.compare(
         on(campaign_of_rates(), 0), on(after, 7), history=HISTORY[:days]
     )
     assert {one.delta.verdict for one in made.deltas} == {"inconclusive"}
@@ -397,7 +398,7 @@ def test_days_that_differ_widen_the_interval_and_change_the_word() -> None:
         for day in (1, -4, 6, 3, -5)
     ]
     assert throughput(
-        over_time.compare(on(campaign_of_rates(), 0), fallen, history=unlike)
+        comparing.compare(on(campaign_of_rates(), 0), fallen, history=unlike)
     ) == (
         "inconclusive",
         "the interval −21.7 % to +12.8 % includes no change and also more than ±5 %: more "
@@ -411,7 +412,7 @@ def test_only_comparable_campaigns_from_before_count_as_history() -> None:
     later_on = [on(campaign_of_rates(), day) for day in range(8, 13)]
     themselves = [on(campaign_of_rates(), 0), on(campaign_of_rates(), 7)]
     unlike = on_tier(on(campaign_of_rates(), 1), iops=9)
-    made = over_time.compare(
+    made = comparing.compare(
         on(campaign_of_rates(), 0),
         on(campaign_of_rates(), 7),
         history=[*HISTORY[:4], *wrong, *later_on, *themselves, unlike],
@@ -421,7 +422,7 @@ def test_only_comparable_campaigns_from_before_count_as_history() -> None:
 
 def test_a_copy_of_a_campaign_is_no_further_day_of_history() -> None:
     copies = [replace(day, name=f"{day.name} (copy)") for day in HISTORY[:3]]
-    made = over_time.compare(
+    made = comparing.compare(
         on(campaign_of_rates(), 0),
         on(campaign_of_rates(), 7),
         history=[*HISTORY[:4], *copies],
@@ -431,7 +432,7 @@ def test_a_copy_of_a_campaign_is_no_further_day_of_history() -> None:
 
 def test_a_campaign_and_its_copy_are_named_as_such() -> None:
     before = on(campaign_of_rates(), 0)
-    made = over_time.compare(before, replace(before, name="copy"))
+    made = comparing.compare(before, replace(before, name="copy"))
     assert any("copy is a copy of " in doubt for doubt in made.doubts)
 
 
@@ -510,7 +511,7 @@ def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
 
 
 def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
-    made = over_time.compare(campaign_of_rates(), campaign_of_rates())
+    made = comparing.compare(campaign_of_rates(), campaign_of_rates())
     twice = list(comparable_campaigns.remarks(campaign_of_rates(), campaign_of_rates()))
     assert len(twice) == 2 and twice[0].startswith("not recorded in")
     assert made.doubts[1:] == (twice[0],)
@@ -528,7 +529,7 @@ def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() ->
 def test_the_spread_of_days_is_never_taken_from_campaigns_of_two_disks() -> None:
     both = [*HISTORY[:3], *(on(on_tier(SLOWER, iops=9), day) for day in (3, 4, 5))]
     after = on(on_tier(SLOWER, iops=9), 7)
-    made = over_time.compare(
+    made = comparing.compare(
         on(campaign_of_rates(), 0), after, history=both, across={"tiers"}
     )
     assert {delta.history for delta in made.deltas} == {3}

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.campaigns.campaign_list import NOT_JUDGED, Entry
-from orchestrator.analysis.campaigns.trend import Level, Point, Trend
-from orchestrator.analysis.statistics import across_days
+from orchestrator.extensions.over_time import across_days
+from orchestrator.extensions.over_time.trend import Level, Point, Trend
 from orchestrator.metrics import METRICS, value_in_words
 from orchestrator.report.blocks import Cell, Row, Table, table_of
 from orchestrator.texts import prose

@@ -17,7 +17,8 @@ from orchestrator.analysis import metric_values, results
 from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.analysis.results import Cell, Results
-from orchestrator.analysis.statistics import across_days, stats
+from orchestrator.analysis.statistics import stats
+from orchestrator.extensions.over_time import across_days
 
 # Confidence of the interval in which the next campaign of a level is expected.
 CONFIDENCE_NEXT = 0.99

@@ -27,8 +27,8 @@ from orchestrator.errors import (
 
 if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.campaign_list import Entry
-    from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
+    from orchestrator.extensions.over_time.trend import Trend
 
 _DATABASES = completion.databases(*asked.DATABASES)
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
@@ -48,7 +48,7 @@ def history(
 ) -> None:
     """Lists what was measured, observed and predicted, the newest first; with --trend, where a
     tier's rate changed."""
-    from orchestrator.report import campaign_tables
+    from orchestrator.extensions.over_time import campaign_tables
     from orchestrator.report.rendering.terminal import TableView
 
     if show_trend and not (profile and workload):
@@ -121,7 +121,7 @@ def _newest_first(entry: Entry) -> float:
 def _trend(
     results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
 ) -> Trend:
-    from orchestrator.analysis.campaigns.trend import trend
+    from orchestrator.extensions.over_time.trend import trend
     from orchestrator.system import store
 
     campaigns = []
@@ -173,8 +173,7 @@ def compare_results(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
-    from orchestrator.analysis.campaigns import over_time
-    from orchestrator.report import comparison_table
+    from orchestrator.extensions.over_time import comparing, comparison_table
     from orchestrator.report.rendering import markdown
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
@@ -197,7 +196,7 @@ def compare_results(
         allowed.add("tiers")
     # The others say how much campaigns of one tier differ from day to day.
     others = _stored(results, (before.name, after.name))
-    compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
+    compared = comparing.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
         raise UsageError(
             f"{before.name} and {after.name} share no tier and workload with "
