@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.predictions import Prediction
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
@@ -38,6 +39,7 @@ from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.page import Predicted, document
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.stored import as_json, without_slo
+from orchestrator.model import Objective
 from orchestrator.registry.installed import origin_of
 from orchestrator.system import campaign_writing, files, store
 from orchestrator.texts.prose import listed
@@ -134,14 +136,9 @@ def advise(
             campaign, cell.workload, chosen, slo, of_classes=of_classes
         )
     )
-    objectives = [format_objective(clause) for clause in clauses]
-    own_machine = predictor.measured.record.profile.cluster.vm or ""
-    answer = prediction_answer(
-        cell.workload, objectives, predictions, commands, own_machine
-    )
     predicted = Predicted(
         cell=cell,
-        answer=answer,
+        answer=_advice(predictor, clauses, predictions, commands),
         predictions=predictions,
         clauses=tuple(clauses),
         is_of_named=bool(tier),
@@ -149,6 +146,21 @@ def advise(
         of_classes=of_classes,
     )
     documents.show(app, _advice_as_json(predicted), document(predicted), *commands)
+
+
+def _advice(
+    predictor: Predictor,
+    clauses: Sequence[Objective],
+    predictions: Sequence[Prediction],
+    commands: Sequence[str],
+) -> Answer:
+    """Which tiers are likely to meet the clauses, and the commands that measure these."""
+    record = predictor.measured.record
+    objectives = [format_objective(clause) for clause in clauses]
+    machine = record.profile.cluster.vm or ""
+    return prediction_answer(
+        record.workload.name, objectives, predictions, commands, machine
+    )
 
 
 def _busiest_hour(app: App, observed: Path | None) -> Hour | None:
