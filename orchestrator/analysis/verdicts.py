@@ -202,8 +202,6 @@ def _pairs(
     baseline = campaign.plan.baseline
     left = results.finished(campaign, baseline, workload)
     right = results.finished(campaign, contender, workload)
-    if not left or not right:
-        return
     share = looks.share(campaign.plan, workload)
     obstacle = comparability.obstacle([*left, *right])
     load = overload.between(baseline, left, contender, right)

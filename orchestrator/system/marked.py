@@ -83,7 +83,7 @@ def _sign(folder: str, whose: str) -> None:
         os.fsync(file.fileno())
 
 
-def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] | None:
+def remove(folder: str, whose: str, only_list: bool) -> dict[str, Any] | None:
     """Removes a folder if its mark says the same host and cache as `whose`, and the one above if
     only its mark is left there. None if there is no such folder; else its `place`, the `bytes` that
     its files take, why it was not touched (`foreign`), and what of it stayed (`kept`)."""
@@ -210,7 +210,7 @@ def main(verb: str, whose: str, *folders: str) -> int:
 
 
 def _made_anew(place: str, names: list[str], whose: str) -> int:
-    left = remove(place, whose)
+    left = remove(place, whose, only_list=False)
     if left and left["foreign"]:
         print(f"{place} {left['foreign']}")
         return 1

@@ -359,7 +359,7 @@ def test_without_a_repetition_that_both_sides_finished_there_is_no_interval() ->
     assert "no repetition that both sides finished" in delta.reason
 
 
-@pytest.mark.parametrize("failed", [[1, 3], [2, 4]])
+@pytest.mark.parametrize("failed", [[1, 3], [2, 4], [1, 2, 3, 4]])
 def test_where_one_side_has_no_figures_nothing_is_compared(failed: list[int]) -> None:
     campaign = two_tiers([1500, 1510], [3000, 3030], failed=failed)
     assert verdicts.deltas(campaign) == ()

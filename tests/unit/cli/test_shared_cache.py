@@ -226,7 +226,7 @@ def test_what_another_owner_left_is_removed_after_asking(
 
 def foreign(folder: Path, whose: str) -> str:
     """Why it is not removed; "" if it was."""
-    state = marked.remove(str(folder), whose)
+    state = marked.remove(str(folder), whose, only_list=False)
     assert state is not None
     return str(state["foreign"])
 

@@ -55,3 +55,9 @@ def test_the_durations_of_a_made_up_clock_are_those_slept() -> None:
     began = clock.monotonic()
     clock.sleep(2.5)
     assert clock.monotonic() - began == 2.5
+
+
+def test_so_many_seconds_after_a_moment_is_a_later_one() -> None:
+    began = FakeClock().monotonic()
+    assert (began + 2.5) - began == 2.5
+    assert began < began + 2.5

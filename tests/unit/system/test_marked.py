@@ -37,11 +37,13 @@ def test_what_is_ours_goes_and_so_does_what_was_made_for_it(
     listed = marked.remove(str(folder), ours, only_list=True)
     assert listed and listed["bytes"] >= 4096 and folder.exists()
     assert (
-        marked.remove(str(folder), marked.owner(tmp_path / "cache", "another"))
+        marked.remove(
+            str(folder), marked.owner(tmp_path / "cache", "another"), only_list=False
+        )
         == listed
     )
     assert not folder.parent.exists() and tmp_path.exists()
-    assert marked.remove(str(folder), ours) is None
+    assert marked.remove(str(folder), ours, only_list=False) is None
 
 
 def test_a_folder_without_a_mark_stays_and_is_not_used(
@@ -49,7 +51,7 @@ def test_a_folder_without_a_mark_stays_and_is_not_used(
 ) -> None:
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets/a.bin").write_text("theirs")
-    left = marked.remove(str(tmp_path / "datasets"), ours)
+    left = marked.remove(str(tmp_path / "datasets"), ours, only_list=False)
     assert left and left["foreign"] == "has no mark of tierbench"
     assert "no mark" in marked.make(str(tmp_path / "datasets"), ours)
     assert (tmp_path / "datasets/a.bin").read_text() == "theirs"
@@ -63,7 +65,7 @@ def test_what_belongs_to_another_stays(tmp_path: Path, key: str) -> None:
     if key == "host":
         del mark["machine"]
     folder = filled(tmp_path / "tierbench-data", json.dumps({**mark, key: "other"}))
-    left = marked.remove(str(folder), ours)
+    left = marked.remove(str(folder), ours, only_list=False)
     assert (
         left
         and left["foreign"].startswith("belongs to the cache ")
@@ -75,7 +77,9 @@ def test_what_belongs_to_another_stays(tmp_path: Path, key: str) -> None:
 def test_a_machine_that_was_renamed_removes_what_it_made(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     folder = filled(tmp_path / "data", marked.owned_by("before", "1", cache, "c1"))
-    marked.remove(str(folder), marked.owned_by("renamed", "1", cache, "c2"))
+    marked.remove(
+        str(folder), marked.owned_by("renamed", "1", cache, "c2"), only_list=False
+    )
     assert not folder.exists()
 
 
@@ -85,7 +89,7 @@ def test_a_mark_that_says_nothing_removes_nothing(
 ) -> None:
     folder = filled(tmp_path / "tierbench-data", ours)
     (folder / marked.MARK).write_text(text, encoding="latin-1")
-    left = marked.remove(str(folder), ours)
+    left = marked.remove(str(folder), ours, only_list=False)
     assert left and left["foreign"] == "has a mark that does not say whose it is"
     assert (folder / "node-1/base/1").exists()
 
@@ -93,11 +97,11 @@ def test_a_mark_that_says_nothing_removes_nothing(
 def test_no_link_is_followed(tmp_path: Path, ours: str) -> None:
     theirs = filled(tmp_path / "theirs", ours)
     (tmp_path / "link").symlink_to(theirs)
-    left = marked.remove(str(tmp_path / "link"), ours)
+    left = marked.remove(str(tmp_path / "link"), ours, only_list=False)
     assert left and "is not a folder that can be opened" in left["foreign"]
     folder = filled(tmp_path / "ours", ours)
     (folder / "node-1/link").symlink_to(theirs)
-    assert marked.remove(str(folder), ours) and not folder.exists()
+    assert marked.remove(str(folder), ours, only_list=False) and not folder.exists()
     assert (theirs / "node-1/base/1").read_text() == "rows"
 
 
@@ -163,9 +167,9 @@ def test_what_a_cut_removal_leaves_is_still_known_as_ours(
 import os, signal, sys
 from orchestrator.system import marked
 sys.addaudithook(lambda event, _: event == "os.rmdir" and os.kill(os.getpid(), signal.SIGKILL))
-marked.remove({str(folder)!r}, {ours!r})
+marked.remove({str(folder)!r}, {ours!r}, only_list=False)
 """
     done = subprocess.run([sys.executable, "-c", killed], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
     assert (folder / marked.MARK).exists() and (folder / "node-1").exists()
-    assert marked.remove(str(folder), ours) and not folder.exists()
+    assert marked.remove(str(folder), ours, only_list=False) and not folder.exists()

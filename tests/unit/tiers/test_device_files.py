@@ -62,7 +62,8 @@ def test_a_new_folder_gets_our_mark_and_a_leftover_in_it_goes(
     )
     assert [one.name for one in image.parent.iterdir()] == [marked.MARK]
     assert (
-        marked.remove(str(image.parent), ours) and not (tmp_path / "machine").exists()
+        marked.remove(str(image.parent), ours, only_list=False)
+        and not (tmp_path / "machine").exists()
     )
 
 
