@@ -380,8 +380,8 @@ def test_an_observation_is_named_without_its_extension(
     folder.mkdir()
     made_by = {"extension": "observe", "distribution": "tierbench", "version": "0.1.0"}
     (folder / "observed.json").write_text(json.dumps({"made_by": made_by}))
-    shown = bare.run("history", "--results", str(tmp_path))
-    assert "observed.json belongs to the extension observe" in shown.stdout.replace(
+    refused = bare.run("report", str(folder))
+    assert "observed.json belongs to the extension observe" in refused.stderr.replace(
         "\n", " "
     )
 
