@@ -22,7 +22,7 @@ OTHERS = {
     "databases/yugabytedb/image": "copies what an image is built of into a temporary folder",
     "report/rendering/page": "keeps Vega's code in the cache; no level below has a writer",
     "run/datasets": "sets the time at which a data set was used",
-    "tiers/common/emulated/standing": "makes the folder at which a disk is mounted",
+    "extensions/standing_disks/standing": "makes the folder at which a disk is mounted",
 }
 WRITING = {
     "write_text", "write_bytes", "mkdir", "makedirs", "touch", "copy2", "copytree",
