@@ -1,23 +1,18 @@
-"""How the package reads, folder by folder: figures that may fall and never rise.
+"""How the package reads, in four figures with limits, which `tests/unit/test_tidy.py` keeps.
 
-`python -m tests.legibility` measures the package and writes the ratchet anew, which
-`tests/unit/test_tidy.py` holds it against. The figures are a report: what counts is
-whether somebody who has not seen the code reads it once.
+The figures are a report: what counts is whether somebody who has not seen the code reads it once.
 """
 
 from __future__ import annotations
 
 import ast
-import csv
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 from tests import ROOT
 from tests.sources import MODULES, tree
 
-RATCHET = ROOT / "tests/unit/legibility.tsv"
 # Names that say nothing of what they hold.
 PRONOUNS = frozenset(
     [
@@ -54,8 +49,19 @@ class Legibility:
     pronouns: int
 
 
-# What the whole package is to reach; a folder without a line of its own must be there.
-GOAL = Legibility(folded=70, packed=3, names=6, pronouns=0)
+# The most in one folder. A small folder may have one function that binds many names.
+FOLDER = Legibility(folded=66, packed=3, names=9, pronouns=1)
+# The most in the whole package. It is what there is, so that it only gets better.
+PACKAGE = Legibility(folded=25, packed=1, names=6, pronouns=1)
+
+
+def too_much(place: str, now: Legibility, most: Legibility) -> Iterator[str]:
+    """What to say of each figure that is above its limit."""
+    for field in fields(now):
+        figure = getattr(now, field.name)
+        limit = getattr(most, field.name)
+        if figure > limit:
+            yield f"{place}: {field.name} {figure}, at most {limit}"
 
 
 def is_docstring(node: ast.AST) -> bool:
@@ -148,27 +154,6 @@ def by_folder() -> dict[str, Legibility]:
     return {folder: measured(modules) for folder, modules in trees.items()}
 
 
-def recorded() -> dict[str, Legibility]:
-    """The ratchet as it was written last."""
-    kept: dict[str, Legibility] = {}
-    with RATCHET.open(newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            folder = row.pop("folder")
-            kept[folder] = Legibility(**{name: int(row[name]) for name in row})
-    return kept
-
-
-def write(folders: dict[str, Legibility], file: Path = RATCHET) -> None:
-    """Writes the ratchet."""
-    columns = [field.name for field in fields(Legibility)]
-    with file.open("w", newline="") as out:
-        writer = csv.DictWriter(
-            out, ["folder", *columns], delimiter="\t", lineterminator="\n"
-        )
-        writer.writeheader()
-        for folder, figures in folders.items():
-            writer.writerow({"folder": folder, **asdict(figures)})
-
-
-if __name__ == "__main__":
-    write(by_folder())
+def of_package() -> Legibility:
+    """The figures of all modules together."""
+    return measured([tree(file) for file in MODULES])

@@ -17,10 +17,10 @@ from orchestrator.units import format_moment, format_seconds
 def line_of_run(judged: JudgedRun, runs: int) -> str:
     """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by the disk's IOPS, 2 notes`.
     `runs`: how many are planned."""
-    found = [counted(judged.doubts, "note")]
+    findings = [counted(judged.doubts, "note")]
     if judged.limit:
-        found.insert(0, judged.limit)
-    return _line(judged.outline, found, runs)
+        findings.insert(0, judged.limit)
+    return _line(judged.outline, findings, runs)
 
 
 def line_of_unjudged_run(outline: RunOutline, runs: int) -> str:
@@ -28,14 +28,14 @@ def line_of_unjudged_run(outline: RunOutline, runs: int) -> str:
     return _line(outline, ["not judged yet"], runs)
 
 
-def _line(outline: RunOutline, found: Sequence[str], runs: int) -> str:
-    """`found`: what was judged of a run that finished."""
+def _line(outline: RunOutline, findings: Sequence[str], runs: int) -> str:
+    """`findings`: what was judged of a run that finished."""
     run = outline.run
     title = f"run {run.number} of {runs}, {run.profile} × {run.workload}"
     # A run that failed has no figures, only why.
     if outline.outcome != "done":
         return f"{title}: {outline.outcome}: {outline.failure}"
-    return f"{title}: {', '.join([*outline.figures, *found])}"
+    return f"{title}: {', '.join([*outline.figures, *findings])}"
 
 
 def not_judged(unjudged: int, finished: int, folder: Path) -> str:
