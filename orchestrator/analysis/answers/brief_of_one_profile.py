@@ -14,7 +14,7 @@ from orchestrator.analysis.answers.record import (
     SurenessWord,
 )
 from orchestrator.analysis.answers.to_buy import disks_of_profile, stated_price
-from orchestrator.analysis.answers.untested_words import is_untested
+from orchestrator.analysis.answers.untested_words import is_untested, where_proven
 from orchestrator.design import purchase_prices
 from orchestrator.facts import known_doubt_kind
 from orchestrator.model import Record
@@ -29,7 +29,7 @@ def brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
         what = f"as an example: {one_profile.headline(asked, answer.parts)}"
     texts: list[str] = []
     if answer.sureness.word in ("SLO met", "SLO missed"):
-        texts.append(f"proven at {level()} confidence")
+        texts.append(f"proven{where_proven(answer)} at {level()} confidence")
     elif answer.sureness.word not in _SAID_BY_THE_COUNT:
         texts.append(answer.sureness.word)
     texts += _times_measured(answer)

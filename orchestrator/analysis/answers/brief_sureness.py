@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
     ProofWord,
 )
+from orchestrator.analysis.answers.untested_words import where_proven
 from orchestrator.analysis.statistics import stats
 from orchestrator.design import varied_workloads
 from orchestrator.texts import prose
@@ -115,12 +116,13 @@ def _proven(asked: Asked, answer: Answer) -> Iterator[str]:
     parts = answer.parts
     if asked.campaign.plan.judging.weights and answer.purchase is not None:
         how = _level_and_repetitions(asked, asked.subjects)
-        yield f"proven by the weighted mean of the workloads {how}"
+        yield f"proven{where_proven(answer)} by the weighted mean of the workloads {how}"
         return
     proven = [part.subject for part in parts if _is_proven(asked, part, len(parts))]
     if proven:
         how = _level_and_repetitions(asked, proven)
-        yield f"proven{_whose(asked, len(parts), proven)} {how}"
+        subjects = _whose(asked, len(parts), proven)
+        yield f"proven{where_proven(answer)}{subjects} {how}"
 
 
 def _level_and_repetitions(asked: Asked, subjects: Sequence[str]) -> str:

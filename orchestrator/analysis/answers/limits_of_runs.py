@@ -21,9 +21,12 @@ _ON_TOP: Mapping[SurenessWord, tuple[DoubtKind, ...]] = {
     MOOT["short windows"]: ("short window",),
 }
 
+# Kinds of doubts by other words than their names, where a name says less than was found.
+_IN_WORDS: Mapping[str, str] = {"few checkpoints": "few or no checkpoints"}
+
 
 def limits_of_most_runs(asked: Asked, word: SurenessWord) -> Iterator[str]:
-    """`few checkpoints in all 9 runs`, `machine shared in 5 of 9 runs`, `1 more note below`.
+    """`few or no checkpoints in all 9 runs`, `machine shared in 5 of 9 runs`, `1 more note below`.
 
     Of doubts with the effect "limits", those that most runs of a workload have. `word`: how sure
     the whole is.
@@ -45,7 +48,8 @@ def _kinds_in_words(asked: Asked, word: SurenessWord) -> Iterator[str]:
             doubted[kind] = len(runs & counting)
     for kind in sorted(doubted, key=doubted.__getitem__, reverse=True):
         if kind not in _ON_TOP.get(word, ()):
-            yield f"{kind} in {_runs_in_words(doubted[kind], len(counting))}"
+            runs_in_words = _runs_in_words(doubted[kind], len(counting))
+            yield f"{_IN_WORDS.get(kind, kind)} in {runs_in_words}"
 
 
 def _are_most_of_a_subject(

@@ -63,3 +63,13 @@ def _nodes(asked: Asked) -> str:
 
 def is_untested(answer: Answer, kind: UntestedKind) -> bool:
     return any(untested.kind == kind for untested in answer.untested)
+
+
+def where_proven(answer: Answer) -> str:
+    """` here, not on real disks,`; empty where real ones were measured.
+
+    Real disks may differ from emulated ones by more than chance does, which no interval covers.
+    """
+    if is_untested(answer, "real disks"):
+        return " here, not on real disks,"
+    return ""

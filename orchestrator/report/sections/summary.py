@@ -15,7 +15,7 @@ from orchestrator.analysis.answers.headline_figures import (
 )
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.design import used_profiles
+from orchestrator.design import slo, used_profiles
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
 from orchestrator.report.report_index import ReportIndex
@@ -34,7 +34,24 @@ def title(index: ReportIndex) -> str:
     if len(names) == 1:
         return f"{names[0]}, measured"
     first = ", ".join(names[:-1])
-    return f"Which disk tier: {first} or {names[-1]}?"
+    return f"Which disk tier{_meets_slo(index)}: {first} or {names[-1]}?"
+
+
+def _meets_slo(index: ReportIndex) -> str:
+    """` meets nopm > 4000 (NOPM: New-Orders per minute)`, if all workloads have this SLO.
+
+    Who reads the answer must see which limit it hangs on, and that somebody chose it.
+    """
+    objectives = {workload.slo for workload in index.campaign.plan.workloads}
+    if len(objectives) != 1:
+        return ""
+    (clauses,) = objectives
+    if not clauses:
+        return ""
+    asked = prose.listed([slo.format_objective(clause) for clause in clauses])
+    if any(clause.metric == "nopm" for clause in clauses):
+        asked = f"{asked} (NOPM: New-Orders per minute)"
+    return f" meets {asked}"
 
 
 def subtitle(index: ReportIndex) -> str:

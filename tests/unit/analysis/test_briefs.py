@@ -44,7 +44,8 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
         "In tpcc ultra is 1.09 times as fast as premium-v2, for 525.00 USD a month more."
     )
     assert brief.how_sure == (
-        "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
+        "Proven here, not on real disks, "
+        "for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
     )
     assert brief.not_tested == (
         "Real disks, data of the size in production (scale laptop is not for sizing)."
@@ -52,6 +53,12 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
     assert brief.next_step == (
         "Before you buy, measure it on a real disk: `tierbench init NAME --path /mnt/DISK`."
     )
+
+
+def test_on_real_disks_it_does_not_say_where_it_is_proven() -> None:
+    campaign = build_campaign(workloads=("tpcc",), repetitions=5, frames=False)
+    brief = brief_of(with_tier(campaign, enforcement="mounted"))
+    assert brief.how_sure.startswith("Proven at 95 % confidence")
 
 
 def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
@@ -124,7 +131,8 @@ def test_repetitions_are_those_that_left_figures() -> None:
     values = {("premium", "insert"): (300.0, 301.0, 299.0, 300.5, 299.5)}
     brief = compared(workloads=["insert"], values=values, failed=(4, 7, 10))
     assert brief.how_sure == (
-        "Proven at 95 % confidence, by 2 to 5 repetitions; 3 of 15 runs left no figures."
+        "Proven here, not on real disks, "
+        "at 95 % confidence, by 2 to 5 repetitions; 3 of 15 runs left no figures."
     )
 
 
@@ -189,7 +197,10 @@ def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
     assert brief.what == "No tier measured meets throughput > 800/s"
     assert brief.why.startswith("ultra comes nearest: 469 transactions/s (")
     assert brief.why.endswith(", for 780.00 USD a month.")
-    assert brief.how_sure == "Proven at 95 % confidence, by 3 repetitions."
+    assert (
+        brief.how_sure
+        == "Proven here, not on real disks, at 95 % confidence, by 3 repetitions."
+    )
     assert brief.next_step == (
         "Measure a faster tier or a larger cluster, or relax the SLO."
     )
@@ -238,13 +249,19 @@ def test_one_profile_leaves_open_what_to_buy() -> None:
 def test_one_profile_that_meets_its_slo_says_so_with_its_figure() -> None:
     brief = brief_of(alone("throughput > 100"))
     assert brief.what == "premium meets throughput > 100/s (600 transactions/s)"
-    assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
+    assert (
+        brief.how_sure
+        == "Proven here, not on real disks, at 95 % confidence; measured 5 times."
+    )
 
 
 def test_one_profile_whose_transactions_fail_misses_its_slo() -> None:
     brief = brief_of(alone("throughput > 100", change=failing(20)))
     assert "premium misses failures < 1 %" in brief.what
-    assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
+    assert (
+        brief.how_sure
+        == "Proven here, not on real disks, at 95 % confidence; measured 5 times."
+    )
 
 
 def test_whose_latency_one_profile_has_is_told_where_only_one_is_known() -> None:

@@ -206,7 +206,8 @@ def test_workloads_that_are_proven_alone_prove_nothing_of_their_mean() -> None:
     """ "Proven by the weighted mean of the workloads" stood there, which was open."""
     answer = answer_of(of_two(NOISY, insert=1.0, point_select=1.0))
     assert answer.brief.how_sure == (
-        "Proven for insert and point-select, each alone, at 95 % confidence, by 5 repetitions."
+        "Proven here, not on real disks, "
+        "for insert and point-select, each alone, at 95 % confidence, by 5 repetitions."
     )
 
 
@@ -228,7 +229,8 @@ def test_a_tier_that_is_excluded_for_all_is_open_for_one_workload_alone() -> Non
         "; whether premium would be enough for insert alone is open"
     )
     assert brief.how_sure.startswith(
-        "Proven for point-select at 95 % confidence, by 3 repetitions; for insert ultra is proven "
+        "Proven here, not on real disks, for point-select at 95 % confidence, "
+        "by 3 repetitions; for insert ultra is proven "
         "enough, and whether premium would be is open; "
     )
 

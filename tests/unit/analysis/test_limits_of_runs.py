@@ -14,7 +14,7 @@ from orchestrator.model import Record
 from tests.decision_scenarios import Change, campaign_of, on
 from tests.one_profile import alone
 
-PROVEN = "Proven at 95 % confidence, by 5 repetitions"
+PROVEN = "Proven here, not on real disks, at 95 % confidence, by 5 repetitions"
 
 
 def doubted(*kinds: DoubtKind) -> Change:
@@ -40,14 +40,14 @@ def how_sure(change: Change, **shape: object) -> str:
 
 def test_what_limits_every_run_stands_beside_the_proof_and_changes_no_verdict() -> None:
     answer = answer_with(doubted("few checkpoints"))
-    assert answer.brief.how_sure == f"{PROVEN}; few checkpoints in all 15 runs."
+    assert answer.brief.how_sure == f"{PROVEN}; few or no checkpoints in all 15 runs."
     assert answer.sureness.word == "conclusive"
 
 
 def test_two_are_named_and_the_others_counted() -> None:
     change = doubted("few checkpoints", "machine shared", "host cache", "shared disk")
     assert how_sure(change) == (
-        f"{PROVEN}; few checkpoints in all 15 runs; machine shared in all 15 runs; "
+        f"{PROVEN}; few or no checkpoints in all 15 runs; machine shared in all 15 runs; "
         "2 more notes below."
     )
 
@@ -60,7 +60,7 @@ def test_the_most_frequent_is_named_first() -> None:
         return doubted(*kinds, "few checkpoints")(record)
 
     assert how_sure(change) == (
-        f"{PROVEN}; few checkpoints in all 15 runs; machine shared in 10 of 15 runs."
+        f"{PROVEN}; few or no checkpoints in all 15 runs; machine shared in 10 of 15 runs."
     )
 
 
@@ -85,7 +85,7 @@ def test_runs_of_one_workload_are_not_outvoted_by_those_of_others() -> None:
 
     workloads = ["point-select", "insert", "tpcc"]
     text = how_sure(change, workloads=workloads, values={})
-    assert text.endswith("; few checkpoints in 15 of 45 runs.")
+    assert text.endswith("; few or no checkpoints in 15 of 45 runs.")
 
 
 def test_what_the_first_line_says_is_not_said_again() -> None:
@@ -96,7 +96,10 @@ def test_what_the_first_line_says_is_not_said_again() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "words"),
-    [(1, "few checkpoints in the only run"), (2, "few checkpoints in both runs")],
+    [
+        (1, "few or no checkpoints in the only run"),
+        (2, "few or no checkpoints in both runs"),
+    ],
 )
 def test_one_profile_says_it_too(runs: int, words: str) -> None:
     campaign = alone(

@@ -51,7 +51,8 @@ def test_one_tier_that_is_enough_at_every_value_is_the_one_to_buy() -> None:
     assert answer.brief.what == "Buy ultra from 3 to 9 nodes"
     assert "premium is not enough even at 3 nodes" in answer.brief.why
     assert answer.brief.how_sure == (
-        "Proven for each of the 3 values at 95 % confidence, by 3 repetitions."
+        "Proven here, not on real disks, "
+        "for each of the 3 values at 95 % confidence, by 3 repetitions."
     )
 
 
@@ -155,6 +156,7 @@ def test_a_value_beside_which_a_cheaper_tier_is_open_is_not_among_the_proven() -
     answer = judge(loads.build(workloads, figures)).answer
     assert answer is not None
     assert answer.brief.how_sure.startswith(
-        "Proven for 2 of the 3 values at 95 % confidence, by 3 repetitions; for "
+        "Proven here, not on real disks, "
+        "for 2 of the 3 values at 95 % confidence, by 3 repetitions; for "
         "point-select-at-6-nodes ultra is proven enough, and whether premium would be is open; "
     )

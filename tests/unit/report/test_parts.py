@@ -28,12 +28,34 @@ from orchestrator.report.exports import junit
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.rendering.page import draw
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import cache
+from orchestrator.report.sections import cache, summary
 from orchestrator.report.wording import ranges
 from tests import report_verdicts
 from tests.campaigns import build_campaign
+from tests.decision_scenarios import asked_for
 from tests.doubted import facts
 from tests.judged import judged_index
+
+
+@pytest.mark.parametrize(
+    ("clause", "meets"),
+    [
+        ("nopm > 4000", " meets nopm > 4000 (NOPM: New-Orders per minute)"),
+        ("throughput > 300", " meets throughput > 300/s"),
+        ("insert throughput > 300", ""),
+    ],
+)
+def test_the_question_has_the_slo_that_all_workloads_have(
+    clause: str, meets: str
+) -> None:
+    workloads = ["tpcc", "insert"]
+    if "nopm" in clause:
+        workloads = ["tpcc"]
+    campaign = build_campaign(
+        profiles=("premium", "ultra"), workloads=workloads, frames=False
+    )
+    index = judged_index(asked_for(campaign, clause))
+    assert summary.title(index) == f"Which disk tier{meets}: premium or ultra?"
 
 
 @pytest.fixture(scope="module")
