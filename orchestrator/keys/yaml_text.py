@@ -164,7 +164,7 @@ class _Constructor(yaml.constructor.SafeConstructor):
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise _at(key_node, "a list or a mapping cannot be a key")
-            key = self.construct_object(key_node, deep=True)
+            key = self.construct_object(key_node)
             if key in seen:
                 raise _at(key_node, f"the key {short(key)} stands twice")
             seen.add(key)

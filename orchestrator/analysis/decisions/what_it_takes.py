@@ -52,8 +52,7 @@ def of_objective(
     """What a proof of a clause of an SLO would take."""
     values = (candidate.measured or {}).get(test.objective, ())
     # Shares of failures may be zero, which has no logarithm: only that more are needed is known.
-    is_above_zero = min(values, default=0.0) > 0
-    if not test.value or not is_above_zero:
+    if not test.value or min(values) == 0:
         return _MORE
     room = abs(math.log(test.value / test.objective.limit))
     return _repetitions(stats.geometric_mean(values), len(values), room, contest)

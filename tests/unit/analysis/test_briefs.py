@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.brief_sureness import ways_to_settle
 from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.answers.one_profile import figures_in_words
 from orchestrator.analysis.answers.record import Brief, MeasuredFigure, ProfileFigures
@@ -95,6 +97,19 @@ def test_how_it_is_worded_what_settles_it_changes_no_next_step() -> None:
     assert "measure that again" in brief.how_sure
     assert brief.next_step == brief_of(campaign).next_step
     assert "--until decided" in brief.next_step
+
+
+def test_of_several_open_workloads_the_brief_settles_the_first() -> None:
+    campaign = build_campaign(repetitions=4, noise_pct=12.0, frames=False)
+    verdict = judge(campaign)
+    decisions: list[Decision] = []
+    for decision in verdict.decisions:
+        settled_by = f"measure {decision.workload} again"
+        decisions.append(replace(decision, settled_by=settled_by))
+    reworded = replace(verdict, decisions=tuple(decisions), answer=None)
+    asked = Asked(campaign, reworded)
+    ways = ways_to_settle(asked, campaign_answer(campaign, reworded))
+    assert ways == {"measure point-select again"}
 
 
 def test_one_run_of_each_proves_nothing() -> None:

@@ -127,6 +127,18 @@ def test_a_gentle_bend_is_held_against_five_values_with_one_degree_of_freedom() 
     assert (law.bends, law.knee) == (True, 1)
 
 
+def test_a_gentle_bend_is_held_against_six_values_with_two_degrees_of_freedom() -> None:
+    """With one alone, it would not explain these."""
+    rows = [
+        [12.0, 20, 37, 61, 68, 89],
+        [10, 20, 37, 63, 62, 87],
+        [12, 17, 30, 65, 95, 71],
+    ]
+    numbers = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    law = laws.law(KEY, numbers, np.array(rows), 5.0, per_node=False)
+    assert (law.bends, law.knee) == (True, None)
+
+
 def test_a_bend_within_the_margin_is_no_knee() -> None:
     rows = np.array([[100, 104, 100, 104]] * 3)
     assert laws.law(KEY, list(NUMBERS), rows, 5.0, per_node=False).knee is None

@@ -235,6 +235,14 @@ def test_who_is_silent_for_more_than_five_seconds_is_late(
     assert re.findall(r"last heard [^·│]+ ago", text) == heard
 
 
+@pytest.mark.parametrize("silent_s", [0.0, -30.0])
+def test_a_state_of_just_now_or_of_a_clock_that_was_set_back_adds_no_time(
+    plan: Plan, tmp_path: Path, silent_s: float
+) -> None:
+    state = replace(whole(plan, tmp_path), elapsed_s=42.0)
+    assert " 42 s so far" in drawn(state, width=200, silent_s=silent_s)
+
+
 @pytest.mark.parametrize(
     ("seconds_pct", "text"),
     [

@@ -209,6 +209,16 @@ def test_output_that_cannot_be_written_ends_with_a_sentence(
     assert "Traceback" not in ended.stderr
 
 
+def test_what_went_wrong_before_the_output_was_lost_is_the_exit_code(
+    folder: Path, all_imported: Forking
+) -> None:
+    (folder / "verdict.json").write_text("{}")
+    with FULL.open("w") as full:
+        ended = all_imported.run(["verify", str(folder)], stdout=full.fileno())
+    assert "the output cannot be written" in ended.stderr
+    assert ended.returncode == EXIT_DIFFERS
+
+
 @pytest.mark.program
 def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
     command = f"{sys.executable} -m orchestrator export {folder} --format csv >&-"

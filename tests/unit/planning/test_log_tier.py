@@ -301,6 +301,14 @@ def test_a_burst_of_both_is_not_held_to_the_machine_s_base() -> None:
     assert emulated(text, D8S_V5).tier.machine is None
 
 
+@pytest.mark.parametrize(("burst", "is_shared"), [("0.5%", False), ("empty", True)])
+def test_a_machine_s_base_holds_both_disks_where_neither_has_any_credit(
+    burst: str, is_shared: bool
+) -> None:
+    text = f"{{type: azure/P15, burst: {burst}, wal: azure/P30}}"
+    assert (emulated(text, D8S_V5).tier.machine is not None) is is_shared
+
+
 def test_a_row_alone_has_no_log() -> None:
     with pytest.raises(UsageError) as refused:
         read_row("azure/P15", {"wal": "azure/P30"}, project_files.catalog(ROOT))

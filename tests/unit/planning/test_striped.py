@@ -47,6 +47,12 @@ def test_limits_and_price_are_those_of_all(
     assert striped.title.startswith(f"{striped.count} × ") == (striped.count > 1)
 
 
+def test_a_price_of_several_disks_is_of_whole_cents() -> None:
+    price = "price: {monthly: 1.1111, currency: USD, region: x, as_of: 2026-01-01, source: x}"
+    tier = profile(f"{{iops: 900, throughput: 50MB/s, count: 3, {price}}}").tier
+    assert tier.price is not None and tier.price.monthly == 3.33
+
+
 def test_a_disk_is_ordered_with_its_limits_whatever_its_machine_lets_through() -> None:
     """The machine's 12,800 IOPS stood in the ticket as those of each disk."""
     asked = "type: azure/premium-v2, size: 250GiB, iops: 20000, throughput: 400MB/s"

@@ -277,6 +277,23 @@ def test_what_others_use_of_a_clients_machine_is_known_beside_another_one(
     assert of_machines.around(nodes[0]).host.other_cpu_pct == other_pct
 
 
+def test_a_client_without_a_limit_uses_so_much_of_its_machine_and_no_more() -> None:
+    nodes = (
+        Node("node-1", "database", machine="vm1"),
+        Node("client", "client", machine="vm1"),
+        Node("host-vm1", "host", machine="vm1", cpus=4.0),
+    )
+    growth = grown(
+        {
+            ("node-1", "cpu_seconds_total"): 1.0,
+            ("client", "cpu_seconds_total"): 0.02,
+            ("host-vm1", "cpu_busy_seconds_total"): 2.0,
+        }
+    )
+    use = Machines(nodes, growth, None).around(nodes[0])
+    assert use.client.client_cpu_pct == 0.5
+
+
 def test_of_several_clients_the_fullest_counts_and_nothing_is_left_below_zero() -> None:
     nodes = (
         # It uses all that it may use, and is no client.

@@ -17,7 +17,7 @@ from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.cli.measure.concluding import conclude
 from orchestrator.facts import Pause
-from orchestrator.model import Measurement, Phase, Record, Run
+from orchestrator.model import Measurement, Note, Phase, Record, Run
 from orchestrator.run import (
     campaign_time,
     judged_runs,
@@ -326,6 +326,23 @@ def test_dates_of_files_count_that_were_written_as_the_campaign_began(
         os.utime(tmp_path / name, (BEGAN_S + date_s, BEGAN_S + date_s))
     outline = outlines.CampaignOutline(clock.stamp(BEGAN_S), a_plan(), (), ())
     assert campaign_time.last_written_s(outline, tmp_path) == BEGAN_S + written_s
+
+
+def test_the_dates_of_a_resumed_campaign_count_by_its_last_fingerprint(
+    tmp_path: Path,
+) -> None:
+    resumed_s = BEGAN_S + 5000.0
+    dates_s = {"fingerprint-02.json": resumed_s, "plan.json": BEGAN_S + 7200.0}
+    for name, date_s in dates_s.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (date_s, date_s))
+    resumed = replace(
+        a_plan(),
+        notes=(Note("interrupted", "it went on later"),),
+        pauses=(Pause(BEGAN_S + 1000.0, resumed_s),),
+    )
+    outline = outlines.CampaignOutline(clock.stamp(BEGAN_S), resumed, (), ())
+    assert campaign_time.last_written_s(outline, tmp_path) == BEGAN_S + 7200.0
 
 
 def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:

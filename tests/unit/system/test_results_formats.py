@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import ClusterDecision
 from orchestrator.analysis.verdicts import judge
 from orchestrator.doubt_effects import DOUBT_EFFECTS
 from orchestrator.model import RESULTS_FORMAT, Note
@@ -118,6 +120,11 @@ def test_decisions_of_format_2_are_read() -> None:
     assert decision.workload == "insert"
     # What such a file does not say.
     assert not decision.repetitions_settle and not decision.with_vms
+
+
+def test_a_decision_for_a_cluster_of_an_earlier_version_has_no_prices_of_vms() -> None:
+    kept = {"tier": "x", "reason": "", "workloads": ["insert"], "standings": {}}
+    assert not TypeAdapter(ClusterDecision).validate_python(kept).with_vms
 
 
 def test_a_record_of_today_says_its_effects_and_is_read_as_it_is(

@@ -530,6 +530,28 @@ def test_a_disk_is_written_before_it_is_read_and_verified_at_the_end() -> None:
     assert disk.jobs == ["prepare", "iops", "bytes", "latency", "fsync", "verify"]
 
 
+@pytest.mark.parametrize(
+    ("verifies", "measured", "verdict"), [(True, 0.0, "ok"), (False, 1.0, "failed")]
+)
+def test_no_block_may_read_back_as_another(
+    verifies: bool, measured: float, verdict: str
+) -> None:
+    tier = a_tier("x", "X", "emulated", 500, 60_000_000, 0.002, 0.002)
+    fio: Any = nullcontext(HonestDisk(tier, verifies))
+    disks = Disks((Volume("v", "", restored=False),), {})
+    gate = truth_gate.take(
+        tier,
+        disks,
+        fake_world(Log(), ROOT),
+        start=lambda *_: fio,
+        thorough=False,
+        drained=False,
+    )
+    check = of(gate, "integrity")
+    found = (check.declared, check.measured, check.tolerance_pct, check.verdict)
+    assert found == (0.0, measured, 0.0, verdict)
+
+
 # ------------------------------------------------------------------ what is said of it
 
 
