@@ -1,26 +1,18 @@
 """Which database a campaign measures: one by name, or the one that `auto` takes."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
-from orchestrator.databases import DRY, NONE
+from orchestrator.databases import DRY, NONE, entries
 from orchestrator.design.detailed_notes import detailed_note
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.facts import STANDS_IN
 from orchestrator.keys.refusals import unknown
-from orchestrator.model import STORE, Note
+from orchestrator.model import Note
 from orchestrator.parts import AUTO
 
 PREFERRED = "yugabytedb"
 FALLBACK = "postgresql"
 _NOT_PASSED = "its first-run checklist has not passed there with this image"
-
-
-def measured(names: Collection[str]) -> tuple[str, ...]:
-    """The databases that can be measured: the names that `--db` takes, beside `auto`.
-
-    A store is an existing cluster with a URL, and not among them.
-    """
-    return tuple(name for name in names if name not in (NONE, DRY, STORE))
 
 
 def choose(
@@ -50,7 +42,7 @@ def choose(
             "`dry` is not a database, and cannot be measured",
             advice="run `tierbench rehearse`",
         )
-    choices = {AUTO, *measured(names_of_all)}
+    choices = {AUTO, *_measured(names_of_all)}
     if name in choices:
         return name, None
     raise UsageError(
@@ -59,6 +51,16 @@ def choose(
             "an extension that is not installed may bring others: `tierbench list`"
         ),
     )
+
+
+def _measured(names: Collection[str]) -> Iterator[str]:
+    """The names that `--db` takes, beside `auto`."""
+    registered = entries()
+    for name in names:
+        brought = registered.get(name)
+        # A member that is handed in by a caller stands in no registry.
+        if brought is None or brought.entry.for_users:
+            yield name
 
 
 def _choose_automatically(

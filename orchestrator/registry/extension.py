@@ -26,6 +26,8 @@ class DatabaseEntry:
     on_several_engines: bool = True
     # The image of ours that `tierbench setup --db` builds for it, as a folder of `docker/`.
     image: str = ""
+    # `--db` may name it; else it is chosen by what a profile or a workload says.
+    for_users: bool = True
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any
 from typer import Context, Option
 
 from orchestrator.cli import RESULTS, root
+from orchestrator.databases import for_users
 from orchestrator.errors import CutError, NotReadableError, TierbenchError
 from orchestrator.keys import plain_files
-from orchestrator.model import STORE
 from orchestrator.registry.installed import Installed, extensions
 from orchestrator.system import campaign_folders
 
@@ -62,14 +62,9 @@ def _extensions() -> Sequence[Installed]:
     return ()
 
 
-def databases(*ours: str) -> list[str]:
+def databases() -> list[str]:
     """The databases that may be named: ours, and those of extensions."""
-    names = [*ours]
-    for extension in _extensions():
-        for name in extension.brings.databases:
-            if name != STORE:
-                names.append(name)
-    return names
+    return for_users(_extensions())
 
 
 def platforms(*ours: str) -> list[str]:

@@ -85,10 +85,6 @@ def _read_data_size(text: str) -> object:
     return factors.data_size(text)
 
 
-# What `--db` may name beside `auto` and those of extensions; the program has others for its own
-# use.
-DATABASES = ("postgresql", "yugabytedb", "existing")
-
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
 workload_named = partial(
     Option, "--workload", "-w", autocompletion=completion.workloads
@@ -203,7 +199,7 @@ class Options(Measuring):
     database: Annotated[
         str,
         among(
-            completion.databases(parts.AUTO, *DATABASES),
+            (parts.AUTO, *completion.databases()),
             "the database of the nodes.",
             "--db",
         ),

@@ -8,7 +8,6 @@ from rich.table import Table
 from orchestrator.cli.common import completion, console, forms
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
-from orchestrator.cli.common.options import DATABASES
 
 
 @takes(shown_as=forms.OF_LISTS)
@@ -19,7 +18,7 @@ def show(app: App) -> None:
 
     profiles = project_files.titles(app.root / "profiles")
     workloads = project_files.titles(app.root / "workloads")
-    databases = completion.databases(*DATABASES)
+    databases = completion.databases()
     installed = [str(extension) for extension in extensions()]
     listed = {
         "profiles": profiles,

@@ -16,7 +16,9 @@ EXTENSION = Extension(
             image="hadoop",
         ),
         "store": DatabaseEntry(
-            "orchestrator.extensions.hadoop.store:Store", takes_files=True
+            "orchestrator.extensions.hadoop.store:Store",
+            takes_files=True,
+            for_users=False,
         ),
     },
     load_generators={

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.results import Results
     from orchestrator.extensions.over_time.trend import Trend
 
-_DATABASES = completion.databases(*asked.DATABASES)
+_DATABASES = completion.databases()
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 

@@ -51,7 +51,7 @@ def completed(*words: str) -> list[str]:
         (["compare", "--profiles", "nothing-like-it"], []),
         (
             ["compare", "--db", ""],
-            ["auto", "postgresql", "yugabytedb", "existing", "hdfs"],
+            ["auto", "yugabytedb", "postgresql", "existing", "hdfs"],
         ),
         (["compare", "--platform", "k"], ["kubernetes"]),
         (["compare", "--scale", "study"], ["study", "study-20"]),
