@@ -26,7 +26,7 @@ from orchestrator.planning.plan import RunMatrix
 """
 # A line that is right → the same with a misspelt name.
 MISTAKES = {
-    'RunMatrix([], [], scale="smoke")': 'RunMatrix([], [], scael="smoke")',
+    'RunMatrix([], [], scale="smoke", aa=False)': 'RunMatrix([], [], scael="smoke", aa=False)',
     "Circumstances(at_ceiling=True)": ("Circumstances(at_cieling=True)"),
     'noted.teardown(run=1, why="it stayed")': 'noted.teardown(run=1, wy="it stayed")',
     "noted.clock_set(1, 2.5)": "noted.clock_sett(1, 2.5)",
