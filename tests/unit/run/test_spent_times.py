@@ -139,6 +139,32 @@ def test_what_little_took_says_nothing_of_much(make: Make) -> None:
     assert pace.rate.startswith("267 to 1,200 MB/s")
 
 
+@pytest.mark.parametrize(
+    ("amount", "most_s"), [(4e9, 100.0 / 4e9), (3.9e9, 20.0 / 16e9)]
+)
+def test_less_than_a_quarter_of_the_most_is_little(
+    make: Make, amount: float, most_s: float
+) -> None:
+    """`most_s`: the most that a byte takes."""
+    campaign = make(Log())
+    spent_times.keep("restore", 100.0, campaign.world, amount)
+    spent_times.keep("restore", 20.0, campaign.world, 16e9)
+    pace = spent_times.learnt_paces(campaign.world.cache)["restore"]
+    assert pace.span.most_s == pytest.approx(ROOM * most_s)
+
+
+@pytest.mark.parametrize(("further", "least_s"), [(19, 1.0), (20, 10.0)])
+def test_the_last_twenty_times_are_kept(
+    make: Make, further: int, least_s: float
+) -> None:
+    campaign = make(Log())
+    spent_times.keep("start", 1.0, campaign.world)
+    for _ in range(further):
+        spent_times.keep("start", 10.0, campaign.world)
+    pace = spent_times.learnt_paces(campaign.world.cache)["start"]
+    assert pace.span.least_s == pytest.approx(least_s / ROOM)
+
+
 def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:
     campaign = slow(make)
     campaign.execute()

@@ -98,6 +98,24 @@ def test_the_pause_in_which_no_cap_holds_a_request(made: Tier, pause_s: float) -
 
 
 @pytest.mark.parametrize(
+    ("iops", "window_s"),
+    [
+        # 2,200 requests of 1 ms, as is assumed of a disk without a cap.
+        (None, 2.2),
+        # With pauses of 2 / 917 s they take 7 s.
+        (917, 2200 * (2 / 917 + 0.001)),
+        (916, 0.0),
+    ],
+)
+def test_the_tail_of_a_real_disk_is_timed_if_seven_seconds_are_enough(
+    iops: int | None, window_s: float
+) -> None:
+    made = tier(like="mounted", iops=iops, bytes_per_s=None)
+    for thorough in (False, True):
+        assert expected.tail_window_s(made, thorough) == pytest.approx(window_s)
+
+
+@pytest.mark.parametrize(
     ("made", "words"),
     [
         (tier(iops=500, bytes_per_s=400 * 4096), "1.64 MB/s bind"),

@@ -530,6 +530,38 @@ def test_a_disk_is_written_before_it_is_read_and_verified_at_the_end() -> None:
     assert disk.jobs == ["prepare", "iops", "bytes", "latency", "fsync", "verify"]
 
 
+@dataclass(frozen=True)
+class NotingTimes(HonestDisk):
+    """Notes how long each job runs, in ms, and how deep."""
+
+    runtimes: dict[str, str] = field(default_factory=dict)
+    depths: dict[str, str] = field(default_factory=dict)
+
+    def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+        self.runtimes[job] = settings.get("RUNTIME", "")
+        self.depths[job] = settings.get("IODEPTH", "")
+        return super().run(job, settings)
+
+
+def test_a_slow_disk_is_timed_for_as_many_requests_as_tell_its_rates() -> None:
+    """Of 2 I/Os a second 60 take 30 s; with pauses of 1 s 24 take 24 s. Large I/Os are 16 deep."""
+    tier = a_tier("x", "X", "emulated", 2, 60_000_000, 0.002, 0.002)
+    disk = NotingTimes(tier)
+    fio: Any = nullcontext(disk)
+    disks = Disks((Volume("v", "", restored=False),), {})
+    truth_gate.take(
+        tier,
+        disks,
+        fake_world(Log(), ROOT),
+        start=lambda *_: fio,
+        thorough=False,
+        drained=False,
+    )
+    times = {job: disk.runtimes[job] for job in ("iops", "bytes", "latency")}
+    assert times == {"iops": "30000ms", "bytes": "30000ms", "latency": "24000ms"}
+    assert disk.depths["bytes"] == "16"
+
+
 @pytest.mark.parametrize(
     ("verifies", "measured", "verdict"), [(True, 0.0, "ok"), (False, 1.0, "failed")]
 )
