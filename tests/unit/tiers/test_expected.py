@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.tier import Burst, Tier
+from orchestrator.tier import Burst, LatencyModel, Tier
 from orchestrator.tiers.common.gate import expected
 from tests.tiers import a_tier, changed
 
@@ -113,6 +113,43 @@ def test_the_tail_of_a_real_disk_is_timed_if_seven_seconds_are_enough(
     made = tier(like="mounted", iops=iops, bytes_per_s=None)
     for thorough in (False, True):
         assert expected.tail_window_s(made, thorough) == pytest.approx(window_s)
+
+
+def of_constant_times(latency_s: float) -> Tier:
+    """A tier without caps whose latencies are drawn, all from one value."""
+    table = ((0.0, latency_s), (1.0, latency_s))
+    model = LatencyModel(table, table, "this test", "2026-01-01")
+    return tier(iops=None, bytes_per_s=None, latency_model=model)
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "window_s"),
+    # 1.2 times what 10,000 reads and 10,000 writes take, and five minutes at most.
+    [(0.001, 24.0), (0.01, 240.0), (0.0125, 300.0), (0.02, 300.0)],
+)
+def test_the_tail_of_an_emulated_disk_is_timed_for_ten_thousand_of_each_way(
+    latency_s: float, window_s: float
+) -> None:
+    made = of_constant_times(latency_s)
+    assert expected.tail_window_s(made, thorough=True) == pytest.approx(window_s)
+    assert expected.tail_window_s(made, thorough=False) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("p99_ns", "requests", "verdict"),
+    [
+        (1.199e6, 10_000, "ok"),
+        (1.201e6, 10_000, "slow"),
+        (1.199e6, 9_999, "too few requests"),
+    ],
+)
+def test_a_tail_is_held_within_a_fifth_if_ten_thousand_requests_were_timed(
+    p99_ns: float, requests: int, verdict: str
+) -> None:
+    timed = {"lat_ns": {"percentile": {"99.000000": p99_ns}, "N": requests}}
+    job = {"read": timed, "write": timed}
+    checks = list(expected.tail_checks(of_constant_times(0.001), job))
+    assert [check.verdict for check in checks] == [verdict] * 2
 
 
 @pytest.mark.parametrize(
