@@ -469,8 +469,10 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionFacts(_Group):
-    """An extension that took part in a run: the distribution that brought it, and whether it has
-    doubts of its own, without which the run is not judged."""
+    """An extension that took part in a run, and the distribution that brought it.
+
+    `has_doubts`: the extension has doubts of its own. The run is not judged without the extension.
+    """
 
     distribution: str | None = None
     version: str | None = None

@@ -66,8 +66,11 @@ def failed_pct(record: Record) -> float | None:
 
 
 def sound(measurements: Sequence[Measurement]) -> dict[Key, Measurement]:
-    """A run's measurements by metric and scope, without those that are not a number and without
-    percentiles that have fewer than ten transactions beyond them."""
+    """A run's measurements by metric and scope.
+
+    Values that are not finite are left out. Percentiles with fewer than ten transactions beyond
+    them are left out too.
+    """
     finite: dict[Key, Measurement] = {}
     for measurement in measurements:
         if math.isfinite(measurement.value):

@@ -189,7 +189,8 @@ def _burst_credit(record: Record) -> Values:
 
 
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
-    """What of clusters that others run could not be compared, because not all of them told it."""
+    """What could not be compared between clusters that others run. Some of these clusters told
+    their value, and some did not."""
     existing_clusters = []
     for record in records:
         if factors.is_of_others(record.profile.cluster):

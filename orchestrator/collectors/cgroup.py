@@ -69,8 +69,8 @@ def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
 
 
 def _periods(cpu: Mapping[str, int]) -> Iterable[node_by_node.Reading]:
-    """Periods of its CPU quota in which it ran, and those in which it used the quota up; none
-    without a quota."""
+    """The periods in which the group ran, and the periods in which it used up its CPU quota.
+    Nothing without a quota."""
     # Throttled time is a sum over cores: only the ratio of these is a share of the time.
     if cpu.get("nr_periods"):
         yield "cpu_periods_total", "", cpu["nr_periods"]

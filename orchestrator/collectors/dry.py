@@ -14,7 +14,7 @@ _CPU = 0.3  # share of the node's processors
 
 
 class DryCollector:
-    """Counters that depend on the time alone, so that readings agree with each other."""
+    """Counters that depend on the time alone. Two readings of the same time therefore agree."""
 
     name = "dry"
 

@@ -181,8 +181,8 @@ def applied(
 ) -> tuple[Workload, ...]:
     """Workloads with the SLO of `text` instead of their own; None leaves them as they are.
 
-    Each has the clauses that fit it and those that begin with its name, which replace
-    others of their metric. UsageError for a clause that fits no workload.
+    Each workload gets the clauses that fit it. A clause that begins with a workload's name replaces
+    other clauses on the same metric. UsageError for a clause that fits no workload.
     """
     if text is None:
         return tuple(workloads)

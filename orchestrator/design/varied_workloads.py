@@ -58,8 +58,11 @@ def same_rate(rate_per_s: float) -> Varied:
 def at_loads(
     workloads: Sequence[Workload], loads: Sequence[Varied], latency_at: str | None
 ) -> tuple[tuple[Workload, ...], float | None]:
-    """The workloads at each load of a sweep, or at one rate, and the share (in %) of a capacity
-    that these must find first, if one was asked for. UsageError where a load cannot be set so."""
+    """The workloads at each load of a sweep, or at one rate; and the share of their capacity.
+
+    The share (in %) is None unless `latency_at` asks for a share. The workloads must then find
+    their capacity first. UsageError where a load cannot be set.
+    """
     share_pct: float | None = None
     if latency_at:
         number, is_share = factors.parse_latency_at(latency_at)

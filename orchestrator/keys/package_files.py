@@ -13,8 +13,10 @@ def package_file(package: str, path: str) -> str:
 
 
 def without_header(text: str, comment: str) -> str:
-    """The text without the comments that it begins with, so that neither a server's log
-    nor a command line has them. `comment`: how a line of comment begins."""
+    """The text without its leading comments. Server logs and command lines then do not show them.
+
+    `comment`: how a line of comment begins.
+    """
     lines = text.splitlines(keepends=True)
     while lines and (lines[0].startswith(comment) or not lines[0].strip()):
         del lines[0]

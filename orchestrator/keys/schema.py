@@ -61,7 +61,7 @@ MIN_MEMORY_BYTES = 128 * 2**20
 def bucket_pct(value: object, *others: str) -> object:
     """How full a credit bucket is, in percent, from `full`, `empty`, `50` or `50 %`.
 
-    A value that is one of the words `others` is returned as it is. ValueError for anything else.
+    A value among the words `others` is returned unchanged. ValueError for anything else.
     """
     if isinstance(value, str) and value in others:
         return value

@@ -79,31 +79,78 @@ class SessionHistory(Protocol):
         tell it."""
 
 
+class CheckpointInterval(Protocol):
+    """How often a database writes back what it has put off, by its settings."""
+
+    def __call__(self, spec: ClusterSpec, /) -> float:
+        """Returns seconds. UsageError if the profile's settings cannot be read."""
+
+
+class SessionLimitOf(Protocol):
+    """How many sessions the hosts of a database take."""
+
+    def __call__(self, spec: ClusterSpec, world: World, /) -> SessionLimit | None:
+        """Returns the limit; None if it is not known. UnavailableError as `Database.check`."""
+
+
+class ClusterReservation(Protocol):
+    """How others are kept off a cluster that they too may be measuring."""
+
+    def __call__(
+        self, spec: ClusterSpec, world: World, /
+    ) -> AbstractContextManager[None]:
+        """Keeps others off the cluster during the block. UnavailableError if another campaign is
+        measuring it, or if that cannot be seen."""
+
+
+class HostQuestions(Protocol):
+    """How hosts that others run are asked whether they answer."""
+
+    def __call__(self, spec: ClusterSpec, /) -> Mapping[str, Callable[[], None]]:
+        """Returns host → what asks it, which raises UnavailableError if it does not answer. Empty
+        for a declaration with mistakes."""
+
+
+class NodeSearch(Protocol):
+    """How nodes that run already are found."""
+
+    def __call__(self, spec: ClusterSpec, /) -> Sequence[Node]:
+        """Returns the nodes behind the pages that the profile declares. UnavailableError if they
+        do not answer."""
+
+
+class ConfirmedBy(Protocol):
+    """How another person is asked before a database is dropped."""
+
+    def __call__(self, confirm: Confirm, /) -> "Database":
+        """Returns this database, which asks `confirm` before it drops anything."""
+
+
+class CertificateSearch(Protocol):
+    """Which certificates of this computer a database's sessions need."""
+
+    def __call__(self, spec: ClusterSpec, /) -> Sequence[CertificateFile]:
+        """Returns the files that the profile names. Empty for a declaration with mistakes."""
+
+
 @dataclass(frozen=True)
 class DatabaseAbilities:
     """What a database can do beside being started and asked. None: it cannot, or has none."""
 
-    # (spec): it writes back what it has put off at intervals that its settings say. UsageError if
-    # the profile's cannot be read.
-    checkpoint_interval_s: Callable[[ClusterSpec], float] | None = None
-    # (spec, world): its hosts take no more than a set number of sessions; None if it is not known
-    # how many. UnavailableError as `check`.
-    session_limit: Callable[[ClusterSpec, World], SessionLimit | None] | None = None
-    # (spec, world): others may be measuring its cluster at the same time; this keeps them off it
-    # during the block. UnavailableError if one is measuring it, or if that cannot be seen.
-    reserved: Callable[[ClusterSpec, World], AbstractContextManager[None]] | None = None
-    # (spec): others run its hosts. Each host, with what asks it, which raises UnavailableError if
-    # it does not answer; none for a declaration with mistakes.
-    hosts: Callable[[ClusterSpec], Mapping[str, Callable[[], None]]] | None = None
-    # (spec): its nodes run already, and are found by the pages that the profile declares.
-    # UnavailableError if it does not answer.
-    find_nodes: Callable[[ClusterSpec], Sequence[Node]] | None = None
-    # A person has to agree before a database of others is dropped: the same with somebody else to
-    # ask.
-    confirmed_by: Callable[[Confirm], "Database"] | None = None
-    # (spec): its sessions may need certificates of this computer. Those that the profile names;
-    # none for a declaration with mistakes.
-    certificates: Callable[[ClusterSpec], Sequence[CertificateFile]] | None = None
+    # It writes back at intervals that its settings say.
+    checkpoint_interval_s: CheckpointInterval | None = None
+    # Its hosts take no more than a set number of sessions.
+    session_limit: SessionLimitOf | None = None
+    # Others may be measuring its cluster at the same time.
+    reserved: ClusterReservation | None = None
+    # Others run its hosts.
+    hosts: HostQuestions | None = None
+    # Its nodes run already.
+    find_nodes: NodeSearch | None = None
+    # A person has to agree before a database of others is dropped.
+    confirmed_by: ConfirmedBy | None = None
+    # Its sessions may need certificates of this computer.
+    certificates: CertificateSearch | None = None
     # A node can be lost under load.
     rebuilt_nodes: RebuiltNodes | None = None
     # A checklist tells whether it works here.

@@ -16,10 +16,10 @@ def check_owners(
     database: str,
     on_files: FileMembers,
 ) -> None:
-    """UsageError where something is asked of a cluster that others run which it cannot give,
-    or of a cluster of ours which only theirs can.
+    """Refuses with UsageError what a cluster cannot give.
 
-    `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
+    Some things only a cluster started here can give. Others only a cluster that others run can
+    give. `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
     members that take no rows.
     """
     alone = names_without_database(workloads)

@@ -193,8 +193,10 @@ def _unknown_baseline(baseline: str, profiles: Sequence[str]) -> UsageError:
 
 
 def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
-    """The plan with one more repetition of these workloads on every tier behind its runs, in
-    the order in which it would have been planned at once."""
+    """The plan with one more repetition of these workloads on every tier, behind its runs.
+
+    The new runs are in the order in which one plan of all runs would have had them.
+    """
     done = _repetitions_done(plan)
     profiles = [profile.name for profile in plan.profiles]
     runs = list(plan.runs)
@@ -210,7 +212,8 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
 
 
 def attempts(plan: Plan) -> list[list[Run]]:
-    """The runs of a plan, each with those that repeat it because it failed, in order."""
+    """The runs of a plan, in order. Each run stands together with the runs that repeat it after a
+    failure."""
     # Attempts at one run differ in nothing but their number.
     alike = gathered((replace(run, number=0), run) for run in plan.runs)
     return list(alike.values())

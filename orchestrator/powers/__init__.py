@@ -126,7 +126,7 @@ class Platform(Protocol):
         """Returns versions, and as "ID" the identity of the engine, for the record."""
 
     def machines(self) -> tuple[Machine, ...]:
-        """Returns those that run its containers, as far as it knows them by now: at least one."""
+        """Returns the machines that are known by now to run its containers: at least one."""
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         """Returns those that may run nodes of a database."""

@@ -92,8 +92,9 @@ def origin_of(name: str) -> ExtensionOrigin:
 def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
     """The extensions of these entry points.
 
-    UnavailableError for one that cannot be imported or is no `Extension`, if two have a name, and
-    if one needs another that is not there."""
+    UnavailableError if an extension cannot be imported, is no `Extension` or needs a missing
+    extension. Also if two extensions have the same name.
+    """
     by_name: dict[str, Installed] = {}
     # The order does not depend on how they were installed.
     for point in sorted(points):

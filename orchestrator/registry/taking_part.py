@@ -32,9 +32,11 @@ def of_record(record: Record) -> MemberNames:
 def taking_part(
     members: MemberNames, among: Sequence[Installed] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """Extension → what a record keeps of it, of a run with these members.
+    """Extension → what the record of a run with these members keeps of the extension.
 
-    Those that brought one of them or sample the nodes, and those that doubt all runs."""
+    An extension takes part if it brought one of the members, or if it samples the nodes. An
+    extension without members also takes part if it has doubts, because these are about all runs.
+    """
     if among is None:
         among = extensions()
     kept: dict[str, Mapping[str, Any]] = {}

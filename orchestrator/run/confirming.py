@@ -73,7 +73,7 @@ def changing(
 
 @dataclass(frozen=True)
 class Lever:
-    """What sets a limit to so many times what it is, and which those shall be."""
+    """Sets a limit to a multiple of its usual value. `levels`: the multiples to set."""
 
     set: Callable[[float], None]
     levels: Sequence[float] = CHANGES
@@ -122,7 +122,11 @@ def _sampled_clients(here: RunContext, nodes: Sequence[Node]) -> list[Node]:
 
 
 class _LimitedCpus(NamedTuple):
-    """A container, its own limit of processors if it has one, and the most that it can use."""
+    """A container whose processors can be limited.
+
+    `limit`: the container's own limit of processors, if any. `most`: the most processors that it
+    can use.
+    """
 
     container: ContainerLimits
     limit: float | None
@@ -256,8 +260,12 @@ def _drawn_round(
 
 @dataclass
 class Changes:
-    """`kept`: of each change the `limit`, `times` what is declared, and `start_s` and `end_s`
-    of the time in which it held, without that in which it settled."""
+    """Changes limits one after the other, behind the window.
+
+    `kept`: one entry for each change. `limit` is what was changed, and `times` the multiple of the
+    declared value. From `start_s` to `end_s` the change held; the time in which it settled is left
+    out.
+    """
 
     levers: Mapping[TriedLimit, Lever]
     workload: Workload

@@ -25,8 +25,8 @@ class Gates:
         keep: Callable[[Sequence[Gate]], None],
         before: Sequence[Gate] = (),
     ) -> None:
-        """`keep` gets all gates so far, each time that one was taken, and those from `before`
-        the campaign was gone on with."""
+        """`keep` gets all gates so far, each time that a gate was taken. `before`: the gates from
+        before the campaign was gone on with."""
         self._taker = taker
         self._world = world
         self._keep = keep

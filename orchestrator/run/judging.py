@@ -74,9 +74,12 @@ def keep(
     verdict: Verdict,
     verdict_text: str,
 ) -> None:
-    """Keeps what was judged of each run and of all of them, so that `status` need not do it, and
-    that verdict.json has this verdict. `basis`: as it was before the campaign was read.
-    `verdict_text`: what verdict.json is with it."""
+    """Keeps what was judged of each run, and of all runs. `status` then need not judge them, and
+    knows that verdict.json has this verdict.
+
+    `basis`: as it was before the campaign was read. `verdict_text`: the content of verdict.json
+    with this verdict.
+    """
     cpus = results.machine_cpus(campaign)
     kept = judged_runs.kept(folder)
     judged: dict[str, JudgedRun] = {}

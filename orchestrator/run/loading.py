@@ -275,8 +275,8 @@ def _note_pace(data: DataSet, load_s: float, world: World) -> None:
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     """Nodes for loading, which is not measured.
 
-    They have all stages, and may have more memory, and all CPUs where one need not ask
-    for them, else those that nobody has asked for.
+    The nodes have all stages, and may have more memory. They have all CPUs of the machine. Where
+    CPUs must be asked for, they have the CPUs that nobody has asked for.
     """
     # Runs with and without a stage (`--without`) start from the same data, loaded with all.
     spec = replace(spec, without="nothing")

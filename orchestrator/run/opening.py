@@ -23,7 +23,7 @@ class Opened(NamedTuple):
 
 
 class Opening(Protocol):
-    """How a campaign gets its folder, a new one or that of one which goes on."""
+    """How a campaign gets its folder: a new folder, or the folder of a campaign which goes on."""
 
     def opened(
         self, plan: Plan, parts: Parts, world: World, facts: Mapping[str, Any]

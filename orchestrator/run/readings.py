@@ -51,11 +51,11 @@ class Readings:
     """What the sampler has gathered. One thread may add while another reads.
 
     `misses`: what could not be read → how often. `clocks`: machine elsewhere → how much later its
-    clock is than this computer's, by which samples are timed.
+    clock is than this computer's. Samples are timed by this computer's clock.
 
-    Samples of each minute, or of each `part` of so many, go to a file of their own in
-    `folder`, so that a program that is killed leaves all but those of its last minute;
-    without a folder memory holds them all.
+    Samples of each minute, or of each `part` of so many, go to a file in `folder`. A program that
+    is killed then loses only the samples of its last minute. Without a folder memory holds all
+    samples.
     """
 
     def __init__(

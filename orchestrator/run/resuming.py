@@ -130,9 +130,11 @@ class Resumption:
         return (data.record for data in store.load(self.folder, tables=False).runs)
 
     def begin(self, now: Mapping[str, Any], now_s: float, parts: Parts) -> Plan:
-        """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
-        of this program and place, which is kept as that of this part. UsageError if they differ
-        from those of the runs before, or nothing says what these were."""
+        """Makes the folder ready to go on; returns the plan, which notes the interruption.
+
+        `now`: the fingerprint of this program and place, which is kept for the new part. UsageError
+        if it differs from the runs before, or if nothing says what these had.
+        """
         unlike = dict(differences(self.before, self.folder, now))
         self._require_alike(unlike)
         outline = outlines.of_campaign(self.before)

@@ -108,7 +108,7 @@ def all_ended(calls: Iterable[StartedCall[Any]], limit_s: float | None = None) -
 
 @contextmanager
 def hearing_signals() -> Iterator[None]:
-    """In the block this thread hears signals too, and threads that are begun in it inherit that."""
+    """In the block this thread hears signals too, and so do threads that are begun in the block."""
     before = signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
     try:
         yield
@@ -206,9 +206,11 @@ def each(
 def entered(
     brackets: Sequence[AbstractContextManager[Answer]], in_turn: bool = False
 ) -> Iterator[list[Answer]]:
-    """Enters all brackets at once, or `in_turn` each after the one before it, and leaves them at
-    once, also those that were entered when another could not be. Then the first error of these is
-    raised."""
+    """Enters all brackets at once, or with `in_turn` each after the one before it.
+
+    All entered brackets are left at once, also if another bracket could not be entered. Then the
+    first error is raised.
+    """
     stacks = [ExitStack() for _ in brackets]
     pairs = list(zip(stacks, brackets, strict=True))
 

@@ -24,8 +24,8 @@ def fingerprint_name(part: int) -> str:
 
 
 def present(results: Path) -> list[Path]:
-    """The folders that have a plan, or may have one that this user may not read; no links, such as
-    `latest`. NotReadableError for `results` itself."""
+    """The folders that have a plan, or may have a plan that this user may not read. Links such as
+    `latest` are left out. NotReadableError for `results` itself."""
     folders: list[Path] = []
     for path in _below(results):
         if may_have_plan(path):

@@ -9,12 +9,13 @@ from orchestrator.powers import CertificateFile
 def end_s(certificate: CertificateFile) -> float | None:
     """Returns Unix seconds; None for a file that cannot be read as certificates in PEM.
 
-    A client's file begins with its own certificate, and has those that signed it after that. A
-    bundle of authorities is of use as long as one of them is.
+    A client's file begins with its own certificate; the certificates of its signers follow. A
+    bundle of authorities is of use until its last certificate ends.
 
-    Bundles of operating systems hold certificates that RFC 5280 no longer allows, with a serial
-    number of zero for example. Their end is read all the same; whether to trust them is for the
-    program that connects."""
+    Bundles of operating systems hold certificates that RFC 5280 no longer allows. One may have a
+    serial number of zero. Their end is read all the same. Whether to trust them is for the program
+    that connects.
+    """
     # Imported here: most commands look at no certificate.
     from cryptography import x509
     from cryptography.utils import CryptographyDeprecationWarning

@@ -68,7 +68,7 @@ _OF_THE_TIER = ("name", "title", "count", "shared", "machine", "wal")
 
 
 def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a file, of that of a tier with its parts.
+    """Turns a tier into the flat mapping that result files keep.
 
     `like` is the disk's kind where its mechanism has another name.
     """
@@ -109,7 +109,8 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parts(content: Any) -> Any:
-    """The content of a tier with its parts, of that of a file; anything else as it is.
+    """Turns the flat mapping of a result file into a tier with its parts; anything else stays as it
+    is.
 
     UsageError if its disk is of a kind that only earlier releases judge.
     """

@@ -84,7 +84,8 @@ def bought(row: AskedRow, name: str, title: str) -> Chosen:
 def _storage_class(
     row: AskedRow, name: str, size_bytes: int | None, limits: Limits
 ) -> ClassWanted | None:
-    """The class of the tier's volumes: the one that it names, or one made from the row."""
+    """The class of the tier's volumes, named by the tier or made from the row. None if the disk is
+    of another kind."""
     asked = row.asked
     if asked.enforcement.kind != "storage-class":
         return None

@@ -88,8 +88,10 @@ def hdd(rule: rules.HddRule, gib: int, unit_bytes: int) -> Limits:
 
 
 def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
-    """The limits with these IOPS and this throughput, in the rule's unit, or the one that
-    follows."""
+    """The limits with these IOPS and this throughput, in the rule's unit.
+
+    If throughput follows from IOPS by the rule, `rate` is not read.
+    """
     given = rule.throughput
     unit_bytes = UNIT_BYTES[given.unit]
     if given.follows == "aws-io1":

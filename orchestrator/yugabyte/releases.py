@@ -56,10 +56,10 @@ def newest_long_term() -> ReleaseSeries:
 
 
 def end_of_support(release: str, today: date) -> str:
-    """A sentence if the series of a release is past its end of life, or near it.
+    """A sentence if the series of a release is past its end of life, or near it; else "".
 
-    It names a series that is supported. A release that is not listed gets it too if it is older
-    than the newest that is: a preview, or one that ended long ago. "" for any other.
+    The sentence names a supported series. A release that is not listed gets a sentence if it is
+    older than the newest listed release. It may be a preview, or have ended long ago.
     """
     row = _series_of(release)
     if row is None:

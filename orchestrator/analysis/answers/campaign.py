@@ -103,8 +103,10 @@ def _kind(asked: Asked) -> AnswerKind:
 
 
 def is_undecided(answer: Answer) -> bool:
-    """Whether a workload, or all of them together, has no answer, one beside which a cheaper tier
-    is open, or one to a question that is moot."""
+    """Whether a workload, or all workloads together, have no settled answer.
+
+    An answer is not settled either if a cheaper tier is open, or if the question is moot.
+    """
     if answer.sureness.word in MOOT.values():
         return True
     return any(part.proof in _UNDECIDED for part in answer.all_parts)

@@ -13,9 +13,9 @@ from orchestrator.analysis.answers.sureness import MOOT
 def named_disks(answer: Answer) -> tuple[str, ...]:
     """Each disk once, in the order of the answer; empty if the answer names none.
 
-    Of a comparison: the profile to buy, or those of workloads that are answered one by one. Of one
-    profile: itself, if it meets its SLO. Of an observation and a prediction: rows of the catalog
-    that are worth measuring, as `--tier` takes them.
+    Of a comparison: the profile to buy, or a profile for each workload that is answered alone. Of
+    one profile: itself, if it meets its SLO. Of an observation and a prediction: the catalog rows
+    worth measuring, named as `--tier` takes them.
     """
     if answer.kind == "prediction":
         return _each_once(_predicted(answer.parts))

@@ -126,8 +126,11 @@ def _in_short(asked: Asked, part: PartAnswer) -> str:
 
 
 def _is_said_by_clauses(part: PartAnswer, decision: Decision) -> bool:
-    """Whether its clauses say what was decided. Else the reason is another one: that this machine
-    was the limit, that its runs were unfit or failed, or at which load of a sweep it fell short."""
+    """Whether the clauses of the SLO say what was decided.
+
+    Otherwise the reason is elsewhere. This machine was the limit, or runs were unfit or failed. For
+    a sweep, the reason names the load at which the tier fell short.
+    """
     if decision.tier is not None or decision.is_open:
         return True
     # A sweep has no offers: at which load it fell short is in the reason alone.

@@ -71,8 +71,11 @@ def _in_words(
 
 
 def _in_order(contests: Sequence[Contest]) -> list[Candidate]:
-    """All tiers with figures: from cheap to dear those of the workload that has most of them, then
-    those that only other workloads have."""
+    """All tiers with figures, each once.
+
+    First come the tiers of the workload with most tiers, from cheap to dear. Tiers that only other
+    workloads have follow.
+    """
     # Each contest has an order of its own, of its tiers alone: that with most leaves out fewest.
     most: Sequence[Candidate] = ()
     for contest in contests:

@@ -180,7 +180,7 @@ def is_open(contest: Contest) -> bool:
 
 
 def _may_be_decided(candidate: Candidate, contest: Contest) -> bool:
-    """Whether runs like those at hand can say that a tier is enough, or that it is not."""
+    """Whether more runs like the present ones can show that a tier is enough, or not enough."""
     tests = contest.proof.objectives[candidate.name]
     # A tier that misses the SLO and is open all the same was held back by this machine. A figure
     # that a run lacks will be lacking in more such runs.

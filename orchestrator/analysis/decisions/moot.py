@@ -62,7 +62,7 @@ def _rests_on_assumed_latency(
         return True
     # Another latency might have let a tier serve the rate: those that did not count too.
     for other in (*contest.candidates, *contest.outside):
-        if _latency_ranks(named, other) and _may_differ(named, other):
+        if _order_rests_on_latency(named, other) and _may_differ(named, other):
             return True
     return False
 
@@ -75,9 +75,8 @@ def _is_at_its_assumed_latency(tier: Candidate) -> bool:
     return any(disk.awaited_latency(way).is_assumption(way) for way in tier.awaited)
 
 
-def _latency_ranks(named: Candidate, other: Candidate) -> bool:
-    """Whether a latency limited the other tier, or the one named beside one that is not at a limit
-    that its provider declares."""
+def _order_rests_on_latency(named: Candidate, other: Candidate) -> bool:
+    """Whether the order of the two tiers may rest on a disk's latency."""
     if other.cause in _BY_LATENCY:
         return True
     # A rival at a declared cap stays where it is, whatever latency the real disks have.

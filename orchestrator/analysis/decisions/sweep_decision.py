@@ -92,8 +92,11 @@ def _clauses(loads: Loads) -> tuple[str, ...]:
 def _enough(
     loads: Loads, candidate: candidates.Candidate, contest: contests.Contest
 ) -> bool:
-    """Whether it is proven at every load; or, where the SLO says what rate is needed, whether it is
-    proven to reach that at the highest load that it takes."""
+    """Whether a tier is proven to be enough.
+
+    If the SLO has no clause on the rate, the tier must be proven at every load. Otherwise the tier
+    must be proven to reach the rate at the highest load that it takes.
+    """
     tier = candidate.name
     if _doubted(loads, tier, contest):
         return False

@@ -146,7 +146,7 @@ def _doubts(contests: Sequence[Contest]) -> dict[str, list[Doubt]]:
 
 
 def counted_criteria(parts: Sequence[WeighedPart]) -> dict[Criterion, WeighedFigures]:
-    """Each usual criterion that any workload compares, over those that have it."""
+    """Each usual criterion that any workload compares → the workloads that have this criterion."""
     counted: dict[Criterion, WeighedFigures] = {}
     for usual in USUAL:
         compared = [_compared_as(usual, part.contest) for part in parts]

@@ -207,7 +207,7 @@ def _windows(campaign: Results, tier: str) -> Iterator[_Window]:
 def _failed_between(
     tier: str, before: Gate, after: Gate, windows: Sequence[_Window]
 ) -> Doubts:
-    """Doubts about runs that were measured between a check that passed and one that failed."""
+    """Doubts about runs that were measured between a passed check and a failed check."""
     failed = [check for check in after.checks if not check.passed]
     bad = "; ".join([f"{check.limit} {check.verdict}" for check in failed])
     before_time = _time(before.taken_s)

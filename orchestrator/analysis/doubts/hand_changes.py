@@ -17,9 +17,10 @@ _TOLD = 2
 
 @dataclass
 class _HandChange:
-    """What one command set. `time_s`: Unix seconds; None if its line was cut.
+    """The limits that one command set, and the disks that got them.
 
-    `is_undone`: it failed on another disk, so that this one has again what it had.
+    `time_s`: Unix seconds; None if the line in the record was cut. `is_undone`: the command failed
+    on another disk. These disks then have their earlier limits again.
     """
 
     time_s: float | None

@@ -28,7 +28,8 @@ def excluding(record: Record) -> tuple[Doubt, ...]:
 
 
 def shown(record: Record) -> Doubts:
-    """The doubts that the record itself shows, beside those that were noted in it."""
+    """The doubts that a record's content shows, without the doubts that were noted in the
+    record."""
     doubts = (
         *_gate(record),
         *_limit_changes(record),

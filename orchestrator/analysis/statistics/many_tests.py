@@ -29,9 +29,12 @@ def any_of(p_values: Sequence[float], family: int) -> float:
 
 
 def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> float:
-    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988). Those
-    with p at most this are made. That any of them is false has a chance of at most `alpha`. Of m:
-    alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and so on."""
+    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988).
+
+    Claims with p at most this level are made. The chance that any of these claims is false is at
+    most `alpha`. If all m claims reach alpha, the level is alpha. Otherwise it is alpha ÷ 2
+    if the m − 1 best claims reach alpha ÷ 2, and so on.
+    """
     count = len(p_values)
     if not count:
         return alpha

@@ -175,8 +175,11 @@ def _options(
 def _for_typer(
     parameter: inspect.Parameter, command: str, panel: str | None = None
 ) -> inspect.Parameter:
-    """An option by the name that it has on the command line, so that the environment and
-    `tierbench.yaml` say it by the same; an argument if it has no default. A bool is a flag."""
+    """The parameter as Typer takes it: an argument if it has no default, else an option.
+
+    The environment and `tierbench.yaml` use the option's name on the command line. A bool is a
+    flag.
+    """
     kind, declared = _declared(parameter)
     name = parameter.name
     if isinstance(declared, OptionInfo):

@@ -55,7 +55,7 @@ def _check_one_variable(option: Any) -> None:
 
 
 def _variables_given(option: Any) -> list[str]:
-    """The variables that give this option a value, the one that is taken first."""
+    """The variables that give this option a value. The variable that is taken comes first."""
     variables: list[str] = []
     # The first name is that of click's prefix, which click reads after `envvar` of the others.
     for name in reversed(names(option)):

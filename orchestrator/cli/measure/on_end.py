@@ -60,8 +60,11 @@ def kept(app: App, command: str | None) -> str:
 
 
 def of_resumed(app: App, plan: Plan, given: str | None) -> str:
-    """The command of a campaign that goes on: what is given now, else what it was begun with; ""
-    for none. UsageError if it was begun with one that this user did not give here."""
+    """The command for the end of a campaign that goes on; "" for none.
+
+    A command that is given now comes before the command of the plan. UsageError if this user never
+    gave the plan's command here.
+    """
     # `--on-end ''` is given too: it takes the command away.
     if given is not None:
         return given

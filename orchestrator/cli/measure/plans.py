@@ -259,7 +259,8 @@ def _in_time(
     workloads: Sequence[Workload],
     planned: Callable[[Sequence[Workload], Request], Plan],
 ) -> Plan:
-    """The plan as asked for; with --time the one that ends in it, and what that can find."""
+    """The plan as asked for. With --time: the plan that ends in this time, with a note of what it
+    can find."""
     if request.time is None:
         return planned(workloads, request)
     if request.windows == "many":

@@ -48,9 +48,9 @@ def container_of_node(
     command: tuple[str, ...],
     places: Sequence[str],
 ) -> ContainerSpec:
-    """What all databases ask for alike for the container of node `number`, counted from 1.
+    """The container of node `number`, counted from 1, with what all databases ask for alike.
 
-    `places`: where its disk is mounted in it, and that of its WAL, if it has one.
+    `places`: where the container mounts its disk, then the disk of its WAL, if it has one.
     """
     disk_mounts: list[powers.Mount] = []
     disks = (volume.name, volume.wal)

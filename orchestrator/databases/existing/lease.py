@@ -67,8 +67,11 @@ class Lease(owned_database.Place):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keeps other campaigns off the cluster during the block; one that has it already, by
-        another profile, keeps it. UnavailableError if another is there, or that cannot be seen."""
+        """Keeps other campaigns off the cluster during the block.
+
+        Nothing changes if this campaign holds the cluster already, by another profile.
+        UnavailableError if another campaign is there, or if that cannot be seen.
+        """
         if self._known() == self._mine:
             yield
             return

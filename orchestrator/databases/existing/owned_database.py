@@ -192,7 +192,7 @@ class OwnDatabase(Place):
         return remembered.from_here(self.world.cache, self.declared)
 
     def _is_ours(self, entry: DatabaseRow) -> bool:
-        """Whether it is one that this cache remembers and this host made."""
+        """Whether this host made the database and this cache remembers it."""
         return any(left.is_it(entry) for left in self._remembered())
 
     def make(self) -> None:

@@ -124,7 +124,7 @@ def forget(cache: Path, declared: Existing) -> None:
 
 
 def from_here(cache: Path, declared: Existing) -> list[Leftover]:
-    """What this cache remembers of a database of this name that this host made."""
+    """The databases of the declared name that this host made and this cache remembers."""
     databases: list[Leftover] = []
     for left in _read([_file(cache, declared)]):
         if left.owner.is_from(cache):

@@ -178,8 +178,8 @@ class YugabyteNodes(Database):
         return running or "unknown"
 
     def settle(self, cluster: Cluster, world: World) -> None:
-        """Writes memory tables out, waits for the merging that this sets off, and until the disks
-        hold all that a copy of them needs to start. LoadError if an index is half-made."""
+        """Writes memory tables out, and waits for the merging that follows. Then waits until the
+        disks hold all that a copy needs to start. LoadError if an index is half-made."""
         handle: RunningCluster = cluster.handle
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             indexes.require_complete(session)

@@ -79,7 +79,7 @@ def _hosts(cluster: Cluster) -> Iterator[str]:
 
 
 def _users(cluster: Cluster) -> list[str]:
-    """The cluster's users, without those that every cluster has or that this program makes."""
+    """The cluster's users, without the users that every cluster has or this program makes."""
     # Replacing these would hide only what every reader knows.
     users = {endpoint.user for endpoint in cluster.endpoints}
     return sorted(users - {queries.ADMIN, container_nodes.DATABASE})

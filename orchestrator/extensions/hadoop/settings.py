@@ -4,8 +4,10 @@ import re
 
 
 def is_setting(begin: str, name: str, value: str) -> bool:
-    """Whether a name is one of Hadoop's that begins so, letters of either case in it, and its value
-    is one word of a command line."""
+    """Whether this is a setting of Hadoop, with a value that is one word of a command line.
+
+    The name begins with `begin`. Its letters may be of either case.
+    """
     if not name.startswith(begin):
         return False
     rest = name.removeprefix(begin)

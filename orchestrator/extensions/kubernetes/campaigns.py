@@ -110,8 +110,11 @@ class ClusterLeftovers:
         return None
 
     def await_rented(self, namespace: str, kept: Collection[str] = ()) -> None:
-        """Waits until the namespace's volumes and snapshots are gone, which cost money, without
-        those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
+        """Waits until the namespace's volumes and snapshots are gone, because they cost money.
+
+        It does not wait for `kept` (addresses), nor for volumes whose class keeps them. RunError if
+        some stay.
+        """
 
         rented = partial(self.rented, namespace, kept)
         names = wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5)

@@ -93,8 +93,11 @@ def _right(
     namespace: str,
     ok: Literal[False] | None,
 ) -> Finding:
-    """A right in the given namespace, or in all; of a kind of which one object is used, in that
-    one's. `ok`: what the finding is without it."""
+    """Whether a right is given in the namespace, or in all namespaces if none is named.
+
+    If only one object of a kind is used, the right to this object is enough. `ok`: the finding's
+    value if the right is refused.
+    """
     verbs, what_for = right
     only = str(_words("alone").get(resource, ""))
     place = namespace

@@ -72,8 +72,11 @@ def _labels(spec: ContainerSpec) -> dict[str, str]:
 
 
 def _network(spec: ContainerSpec, image: str) -> dict[str, Any]:
-    """The parts of a pod that give it a name in the cluster's network, if its address has one, or
-    put it into its machine's."""
+    """The parts of a pod that say in which network it is.
+
+    A pod whose address has a subdomain gets a name in the cluster's network. A pod of the host
+    network is put into the network of its machine.
+    """
     hostname, _, subdomain = (spec.address or "").partition(".")
     parts: dict[str, Any] = {}
     # A pod has a name in DNS by its service, which is the subdomain of its address.

@@ -142,9 +142,11 @@ class Placement:
 
     @contextmanager
     def choosing(self, placement: str) -> Iterator[dict[str, Any]]:
-        """The rules for the pod that is made in the block, which for a placement without a machine
-        ends when it has one. Only one such block goes on at a time: the next placement keeps away
-        from that machine."""
+        """Yields the rules for the pod that is made in the block.
+
+        If the placement has no machine yet, the block ends when the pod has a machine. Only one
+        such block goes on at a time. The next placement then keeps away from the chosen machine.
+        """
         if not placement or placement in self.machine_names:
             yield rules(placement, self.placing, self.machine_names.get(placement, ""))
             return

@@ -115,8 +115,11 @@ class Space:
 
     @property
     def mark(self) -> str:
-        """The selector of all that campaigns made from here: nothing of those that have another
-        namespace for themselves, which this one knows nothing of."""
+        """The selector of all things that campaigns made from here.
+
+        With a given namespace: things of campaigns in this namespace. Without: things of campaigns
+        that make their own namespaces.
+        """
         if self.given:
             return f"{MARK},{WITHIN}={self.given}"
         return f"{MARK},!{WITHIN}"

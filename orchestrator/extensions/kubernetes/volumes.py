@@ -233,7 +233,8 @@ class Volumes:
             yield name
 
     def _snapshot_class_of(self, claim: str) -> SnapshotClass | None:
-        """The one of the driver that has made the claim's volume, if that has one."""
+        """The snapshot class of the driver that made the claim's volume; None if the driver has
+        none."""
         thing = self.space.api.get(self.space.path("claim", claim))
         class_name = thing["spec"].get("storageClassName")
         for storage_class in self.storage_classes():

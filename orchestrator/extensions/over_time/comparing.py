@@ -62,12 +62,12 @@ def compare(
     p99_margin_pct: float | None = None,
     history: Iterable[Results] = (),
 ) -> CampaignComparison:
-    """Every profile × workload that both have finished runs of.
+    """Compares every profile × workload of which both campaigns have finished runs.
 
-    Margins: those of `after`, if not given. `across`: see
-    `comparable_campaigns.obstacle_over_time`. `history`: other campaigns, of which those count that
-    began before the later of both and are comparable with it, or with the other one if these
-    are more.
+    Margins: the margins of `after`, if not given. `across`: see
+    `comparable_campaigns.obstacle_over_time`. `history`: other campaigns. Campaigns count that
+    began before the later of both and are comparable with it. If more are comparable with the
+    earlier campaign, these count instead.
     """
     if margin_pct is None:
         margin_pct = after.plan.judging.margin_pct

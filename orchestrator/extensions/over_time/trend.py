@@ -170,7 +170,7 @@ def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:
 def _copies(
     campaigns: Sequence[Results], originals: Sequence[Results]
 ) -> Iterator[LeftOut]:
-    """Campaigns that were measured at the same moments as one of these, so they are the same."""
+    """Campaigns that began at the same moment as an original. They are copies of the original."""
     names: dict[float | None, str] = {}
     for original in originals:
         names[results.began_s(original)] = original.name

@@ -22,8 +22,8 @@ class GivenOption:
 def options_of(command_line: Sequence[str]) -> Iterator[GivenOption]:
     """The options of `tierbench COMMAND …`, in their order, each in the long form of its name.
 
-    The command itself reads them, so that each form is read as it was. None of a command or of an
-    option that this version does not have.
+    The command itself reads them, so each form is read as it was. A command or an option that this
+    version lacks gives none.
     """
     command = _command_named("".join(command_line[1:2]))
     if command is None:

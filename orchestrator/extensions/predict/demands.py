@@ -59,7 +59,7 @@ Hour = Mapping[str, float]
 def model(
     run: RunData, quiet: RunData | None, cpus: float | None
 ) -> tuple[System, SimulatedDisk]:
-    """What was measured, so that it can be simulated, and the disk on which it was.
+    """The measured system, ready to be simulated, and the disk on which it ran.
 
     `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
     nodes that do not say theirs. UsageError for what cannot be told from the run.

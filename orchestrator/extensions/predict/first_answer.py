@@ -21,8 +21,10 @@ from orchestrator.texts import prose
 
 @dataclass(frozen=True)
 class Choice:
-    """The fastest of the disks whose prices are in one currency, and the cheapest that is within
-    the margin of it, which may be the same one."""
+    """Two disks whose prices are in one currency. Both may be the same disk.
+
+    `fastest`: the fastest disk. `cheapest`: the cheapest disk within the margin of the fastest.
+    """
 
     cheapest: Prediction
     fastest: Prediction

@@ -59,8 +59,11 @@ def init_command(profile: str, prediction: Prediction) -> str:
 
 
 def _kept_words(campaign: Results, of_classes: bool) -> Iterator[str]:
-    """Options of the command that measured the run, but for those that the next one has anew, and
-    for those that say how it was carried out: what it printed, where its results went."""
+    """The options of the measuring command that the next command keeps.
+
+    The next command sets some options anew. Options that say what was printed or where results went
+    are left out too.
+    """
     left_out = {*_GIVEN_ANEW, *_OF_EARLIER_TIERS, *NOT_OF_A_CAMPAIGN}
     if of_classes:
         left_out.update(_ON_CLASSES)

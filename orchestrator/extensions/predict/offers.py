@@ -101,11 +101,11 @@ class Offers:
                 yield prediction
 
     def search(self, rows: Sequence[str]) -> list[Prediction]:
-        """What may be bought of these rows to meet the SLO: each alone on its provider's usual
-        machine and on those that are cheaper or let more through, and with a second disk for the
-        log where that may meet it for less.
+        """What may be bought of these rows to meet the SLO.
 
-        No layout has such a disk for a run whose commits wait for no log.
+        Each row is tried alone on its provider's usual machine. It is tried on machines that are
+        cheaper or let more through. It is tried with a second disk for the log where this may meet
+        the SLO for less. If commits of the run wait for no log, no second disk is tried.
         """
         predictions = list(self.predictions(rows, may_skip=True))
         alone: dict[DiskOnMachine, Prediction] = {}
@@ -135,7 +135,7 @@ class Offers:
         return [row for row in rows if row.tier.count == 1]
 
     def _priced(self, names: Sequence[str]) -> list[Row]:
-        """The rows that are sold so, and whose price is known, on each machine that takes them."""
+        """The rows that are sold at a known price, on each machine that takes the disk."""
         rows: list[Row] = []
         for name in names:
             usual = self._machines.usual_for(name)

@@ -72,8 +72,8 @@ def on_useful_machines(rows: Sequence[Row]) -> list[Row]:
 
 
 def undominated(rows: Sequence[Row]) -> list[Row]:
-    """From cheap to dear, without those that a cheaper one equals or beats in everything, and those
-    of an unknown latency."""
+    """The rows with known latency, from cheap to dear. A row is left out if a cheaper row equals or
+    beats it in everything."""
     kept: list[Row] = []
     for row in sorted(rows, key=by_price):
         if not row.has_latencies:

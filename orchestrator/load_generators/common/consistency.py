@@ -34,8 +34,11 @@ _AT_ONCE = 4  # conditions: each is one session, and reads whole tables
 
 @dataclass(frozen=True)
 class Condition:
-    """Once checked it has `violations`, the rows that break it, or a `problem`, why it could not be
-    evaluated."""
+    """A condition on the rows of a database. A check sets one of its last two fields.
+
+    `violations`: how many rows break the condition. `problem`: why the condition could not be
+    evaluated.
+    """
 
     name: str
     holds: str

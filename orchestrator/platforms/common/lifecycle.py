@@ -93,7 +93,7 @@ class Answering:
 
 
 def timed_out(error: BaseException | None) -> bool:
-    """Whether it says that nothing came in time, or was raised because of one that does."""
+    """Whether the error is a timeout, or was raised because of a timeout."""
     while error is not None and not isinstance(error, TimeoutError):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -137,7 +137,8 @@ class Leftovers:
         self._until_gone(f"{kind} {thing.name}", lambda: thing.remove(**options))
 
     def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
-        """Tries for a while: others may hold it, or be removing it, at this moment."""
+        """Tries to remove the thing for a while. Somebody else may hold it, or be removing it, at
+        this moment."""
 
         def refusal() -> str:
             try:

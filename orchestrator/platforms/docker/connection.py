@@ -284,7 +284,7 @@ class Engine:
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
-        """Translates the engine's errors in the block; those of one that fails say which it is."""
+        """Translates the engine's errors in the block. Each error says which engine failed."""
         with self._named(), engine_errors(doing):
             yield
 

@@ -380,7 +380,7 @@ def _joins_another(spec: powers.ContainerSpec) -> bool:
 
 
 def _published(bindings: Mapping[str, Any]) -> dict[int, int]:
-    """Port of the container (`5432/tcp`) → the one of this computer, of those that have one."""
+    """Port of the container (`5432/tcp`) → port of this computer, for each published port."""
     ports: dict[int, int] = {}
     for key, bound in bindings.items():
         if bound:

@@ -37,9 +37,10 @@ def code() -> str:
 def _library() -> ModuleType:
     """vl-convert, which has read its fonts: it does so once, when it first measures a text.
 
-    It brings Liberation Sans, in which it measures labels. Of a machine that has this font too, it
-    would take the machine's, whose file it opens for each letter: a drawing took 1.6 times as
-    long."""
+    vl-convert brings Liberation Sans, and measures labels in this font. If the machine has the font
+    too, vl-convert would take the machine's file. It opens that file for each letter: a drawing
+    took 1.6 times as long.
+    """
     library = importlib.import_module(_LIBRARY)
     with _without_fonts_of_the_machine():
         library.vegalite_to_svg(_A_TEXT)

@@ -180,7 +180,8 @@ def _change_cell(change: Change) -> Cell:
 
 
 def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
-    """How to read it, as far as this one needs it; then the steps in price, and the sources."""
+    """How to read the decision, as far as this decision needs it. Then the steps in price, and the
+    sources."""
     offers = decision.offers
     yield from _about_values(index, decision)
     if any(offer.on_front is not None for offer in offers):

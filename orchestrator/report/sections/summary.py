@@ -40,7 +40,7 @@ def title(index: ReportIndex) -> str:
 def _meets_slo(index: ReportIndex) -> str:
     """` meets nopm > 4000 (NOPM: New-Orders per minute)`, if all workloads have this SLO.
 
-    Who reads the answer must see which limit it hangs on, and that somebody chose it.
+    The reader must see on which limit the answer depends, and that somebody chose this limit.
     """
     objectives = {workload.slo for workload in index.campaign.plan.workloads}
     if len(objectives) != 1:

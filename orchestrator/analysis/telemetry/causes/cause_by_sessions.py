@@ -239,8 +239,8 @@ def _named(case: _FollowedCase) -> Cause | None:
 
 
 def _binding_cap(case: _FollowedCase) -> Cause | None:
-    """The disk's cap, or the machine's or the shared one that stands for it, in however few seconds
-    it is reached; None if it does not bind."""
+    """The cap that holds the disk back, in however few seconds it is reached. None if no cap binds.
+    The machine's cap or the shared cap may stand for the cap of the disk."""
     names = (case.most, "vm_cap", "shared_cap")
     # One that most of the seconds reached, or that is reported, says more than one of some.
     causes = cap_causes(case.values, case.tier, case.node, first=case.most)

@@ -142,8 +142,11 @@ def _uses_cap_of_wal(values: Evidence) -> bool:
 
 
 def _reports_wal(values: Evidence) -> bool:
-    """Whether a provider reports that a limit of it was reached in the median second, and that the
-    data's disk was not at one of its own for as long: else it may have been either of them."""
+    """Whether a provider reports that the WAL's disk was at a limit in the median second.
+
+    The data's disk must have been at a limit for less time. Otherwise either of the two disks may
+    have been the cause.
+    """
     report = values.report
     of_wal_pct = largest(
         report.wal_iops_limit_reached_pct, report.wal_bandwidth_limit_reached_pct

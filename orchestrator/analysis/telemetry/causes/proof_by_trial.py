@@ -138,7 +138,8 @@ def _value(elasticity: Elasticity) -> float:
 
 
 def _best(tried: Trials) -> Elasticity:
-    """The limit that throughput follows most, of those that it may follow so far."""
+    """The tried limit that throughput follows most. Confirmed limits come first, except for the
+    number of sessions."""
     # More sessions help wherever a wait is no queue, as the wait for a disk's latency. So other
     # limits that are confirmed come before the number of sessions.
     confirmed: list[Elasticity] = []

@@ -48,7 +48,7 @@ def waiting_pct(values: Evidence) -> float | None:
 
 
 def disk_is_idle(values: Evidence) -> bool:
-    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
+    """Whether sessions are known to wait too little for the disk to gain from a faster disk."""
     waiting = waiting_pct(values)
     return waiting is not None and waiting < IDLE_DISK_PCT
 

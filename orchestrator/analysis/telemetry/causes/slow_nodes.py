@@ -38,7 +38,8 @@ def slow_node(by_node: Mapping[str, Evidence]) -> SlowNode | None:
 
 
 class _Usual(NamedTuple):
-    """Medians over a node's peers: of those that know it, and of all of them."""
+    """Medians over a node's peers. `await_s`: over the peers that know their await. `iops`: over
+    all peers."""
 
     await_s: float
     iops: float

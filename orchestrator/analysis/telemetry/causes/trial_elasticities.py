@@ -235,10 +235,10 @@ def _pair(change: _Change, later: _Change) -> ChangePair:
 
 
 def _changes(run: RunData) -> list[_Change]:
-    """The changes of limits in their order.
+    """The changes of limits in their order, each with the speed of the load.
 
-    Their speed is that of transactions that ended well. Where the number of these is given, it is
-    how many of them one session would do.
+    The speed counts transactions that ended well. If the load has a pace, the speed is the number
+    that one session would do.
     """
     noted: list[Mapping[str, Any]] = []
     for change in run.record.facts.get("confirm", ()):

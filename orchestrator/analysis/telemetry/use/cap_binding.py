@@ -26,8 +26,11 @@ OTHER_CAPS: Mapping[CapName, CapName] = {"iops": "bandwidth", "bandwidth": "iops
 
 
 def binds(cap: CapName, values: Evidence) -> bool:
-    """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
-    behind it, or those in flight would do more without it."""
+    """Whether a cap that is reached holds I/Os back.
+
+    The disk's own account decides where it is clear. Otherwise I/Os must queue behind the cap, or
+    the I/Os in flight would do more without the cap.
+    """
     # The disk's own account outranks what rates look like; between the two bounds it is not clear.
     counted_pct = values.counted_pct(cap)
     if counted_pct is not None and counted_pct < HELD_BACK_PCT:

@@ -185,8 +185,12 @@ def in_flight(run: RunData) -> float | None:
 
 
 def _log_sent_pct(run: RunData) -> float | None:
-    """What nodes received from each other, in % of the log that all but one must get, where there
-    is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
+    """What nodes received from each other, in % of the log that they must receive.
+
+    Each node but one must receive the log, counted from the begin of the warm-up. Only a database
+    with one log for all nodes (PostgreSQL) has this figure. None if traffic was not sampled, or if
+    the log is too small.
+    """
     copies = run.record.profile.cluster.replication_factor - 1
     log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
     phases = ("warm-up", "measure")

@@ -138,8 +138,8 @@ def covers_window(waits: WaitFacts) -> bool:
 class _DatabaseWaits:
     """What sessions waited for by the database's own counters, in % of the time; None: not counted.
 
-    A run has one of three kinds of log syncs: those that commits wait for, the same on a disk of
-    the log's own, or those that no commit waits for.
+    A run has one of three kinds of log syncs. Commits wait for the first kind. Commits wait for the
+    second kind too, on a separate disk for the log. No commit waits for the third kind.
     """
 
     reading_pct: float | None = None

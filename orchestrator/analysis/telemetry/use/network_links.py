@@ -68,7 +68,8 @@ def _rate(record: Record, node: Node) -> _LinkRate:
 def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
     """Bytes a second of the busier way of a link, second by second.
 
-    Where a second is known of one way alone, it is that of this way."""
+    If only one way of a second is known, the second has the rate of this way.
+    """
     start_s, end_s = window
     busier: dict[float, float] = {}
     for metric in _WAYS:

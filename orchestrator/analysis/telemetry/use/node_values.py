@@ -407,7 +407,7 @@ def sum_if_all(values: Sequence[float | None]) -> float | None:
 def of_several(
     parts: Iterable[Evidence], combine: Callable[[Sequence[float]], float]
 ) -> Evidence:
-    """Each value as `combine` makes it of those parts that know it."""
+    """Each value, made by `combine` from the parts that know the value."""
     columns: dict[str, list[float]] = {}
     for part in parts:
         for name, value in part.sampled().items():

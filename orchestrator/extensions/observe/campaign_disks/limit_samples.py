@@ -54,8 +54,11 @@ def _seconds_of_limits(
 
 
 def _counted(begin_s: Array, end_s: Array, seconds: Array) -> _Counter:
-    """The counter that grows so. Behind a gap it begins anew below what it was, as one that fell:
-    so nothing is made of what is not known."""
+    """A counter that grows by `seconds` in each interval.
+
+    Behind a gap the counter begins below its last value, as if it had been reset. Nothing is then
+    concluded from the time of the gap.
+    """
     counter = _Counter([], [])
     value = 0.0
     last_s = -np.inf

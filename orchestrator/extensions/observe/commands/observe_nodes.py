@@ -21,9 +21,10 @@ from orchestrator.powers import GuardBeats
 
 @dataclass(frozen=True)
 class Watched:
-    """Nodes to read, and the machines of those that no exporter shows.
+    """Nodes to read, and the machines of the nodes that no exporter shows.
 
-    If those take an agent, other campaigns are kept off them with these signs of life."""
+    `beats`: signs of life that keep other campaigns off the machines, if these take an agent.
+    """
 
     nodes: Sequence[Node]
     machines: Sequence[powers.Machine] = ()

@@ -21,8 +21,11 @@ Word = Literal["would have carried", "would not", "cannot be told"]
 
 @dataclass(frozen=True)
 class CandidateAnswer:
-    """at_least: the observed disk held its load back, or seems to have, so that this one may have
-    been asked for more. why: what keeps it from being told, or what its word is doubted for."""
+    """What is told of one purchase.
+
+    at_least: the observed disk held its load back, or seems to have. This purchase may then have
+    been asked for more. why: why nothing can be told, or why the word is doubted.
+    """
 
     purchase: Purchase
     on: OnDisk
@@ -152,9 +155,9 @@ def worth_measuring(
 ) -> Sequence[CandidateAnswer]:
     """The two answers to rent and measure, from answers ordered from cheap to dear.
 
-    These are the cheapest whose highest share is within the tolerance, and the cheapest whose
-    lowest share is. If they are the same, it is that one, and of the cheaper ones the one that is
-    at its cap least. There are fewer if there are no such answers.
+    The first is the cheapest answer whose lowest share is within the tolerance. The second is the
+    cheapest answer whose highest share is. If both are the same answer, a cheaper answer is added:
+    the one least at its cap. If no answer qualifies, there are fewer.
     """
     sold = [answer for answer in answers if _is_sold(answer.purchase)]
     may_carry = [answer for answer in sold if answer.on.at_cap_least <= tolerance]

@@ -204,8 +204,10 @@ class Observed(ReachedLimits):
         return CandidateAnswer(purchase, on, word, why, is_hidden)
 
     def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
-        """Whether none of these is as low as one that was reached, so that what they would have
-        been asked for was not seen."""
+        """Whether some of the demand on these caps was not seen.
+
+        This is so if the observed disk reached a cap, and none of these caps is as low.
+        """
         # What passes the larger limit first leaves a smaller one as it was. Only what a larger disk
         # would have been asked for is hidden.
         reached_caps = (*self.source, *self.reported)

@@ -163,11 +163,11 @@ def _share(demand: Demand, limited: Limited) -> float:
 def machine_share(demands: Sequence[Demand]) -> float | None:
     """The largest share of the time for which the machine's limits may have held back a disk.
 
-    From 0 to 1, of the intervals that the disk counted. If it counted none, it is of those that the
-    provider reports, whose minutes count whole. None if no disk has either.
+    From 0 to 1, of the intervals that the disk counted. If the disk counted none, of the intervals
+    that the provider reports. Minutes of a report count whole. None if no disk has either.
 
-    An EBS volume counts for itself how long it was above what its machine lets through. Volumes of
-    a stripe may have been above it at the same time, so their sum is the most.
+    An EBS volume counts how long it was above what its machine lets through. Volumes of a stripe
+    may be above at the same time, so their sum is the most.
     """
     shares: list[float] = []
     for demand in demands:

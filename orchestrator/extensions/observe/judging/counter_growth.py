@@ -57,8 +57,8 @@ def _disk_between_settings(
 
 
 def _is_usual(step_s: pd.Series[float], disk: pd.Series[int]) -> pd.Series[bool]:
-    """Whether each step is neither so long that a reading is missing, nor so short that the clock
-    was set."""
+    """Whether each step is of usual length. A longer step misses a reading. A much shorter step
+    means that the clock was set."""
     usual_s = step_s.groupby(disk).transform("median")
     return (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
 

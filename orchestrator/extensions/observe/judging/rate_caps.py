@@ -43,7 +43,7 @@ class RateCap:
     is_of_machine: bool = False
 
     def within(self, other: RateCap) -> bool:
-        """Whether all that it lets through the other one would let through."""
+        """Whether the other cap lets through everything that this cap lets through."""
         if self.counted != other.counted or self.base > other.base:
             return False
         return self.top <= other.top and self.bucket <= other.bucket

@@ -20,7 +20,7 @@ _PHRASES = {
 
 
 def candidate_in_words(candidate: CandidateAnswer) -> str:
-    """How long it would have been at its cap, and so which of the three words it has."""
+    """How long the disk would have been at its cap, and which of the three words follows."""
     on_disk = candidate.on
     # "At least 0 %" would say nothing.
     says_at_least = candidate.at_least and on_disk.at_cap_least > 0

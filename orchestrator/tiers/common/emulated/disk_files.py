@@ -284,6 +284,6 @@ def _disks(world: World) -> Path:
 
 
 def _computer() -> str:
-    """What tells this computer from others that use the same machines, also when it is renamed."""
+    """What tells this computer from other users of the same machines, also when it is renamed."""
     computer = machine_caches.here()
     return computer.id or computer.name

@@ -30,8 +30,10 @@ class StandingDisk:
 
 
 def reminders(platform: Platform) -> tuple[str, ...]:
-    """One sentence for each standing disk that runs: whatever uses it is other load on this
-    machine, and only its own name takes it down."""
+    """One sentence for each standing disk that runs.
+
+    Whoever uses such a disk is other load on this machine. Only the disk's own name takes it down.
+    """
     texts: list[str] = []
     for disk, runs in noted(platform):
         if runs:
