@@ -103,7 +103,7 @@ def _kind(asked: Asked) -> AnswerKind:
 
 
 def is_undecided(answer: Answer) -> bool:
-    """Whether a workload, or all workloads together, have no settled answer.
+    """Whether a workload, or all workloads together, has no settled answer.
 
     An answer is not settled either if a cheaper tier is open, or if the question is moot.
     """

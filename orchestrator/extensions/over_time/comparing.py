@@ -67,7 +67,7 @@ def compare(
     Margins: the margins of `after`, if not given. `across`: see
     `comparable_campaigns.obstacle_over_time`. `history`: other campaigns. Campaigns count that
     began before the later of both and are comparable with it. If more are comparable with the
-    earlier campaign, these count instead.
+    other of the two, these count instead.
     """
     if margin_pct is None:
         margin_pct = after.plan.judging.margin_pct

@@ -206,7 +206,7 @@ class Observed(ReachedLimits):
     def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
         """Whether some of the demand on these caps was not seen.
 
-        This is so if the observed disk reached a cap, and none of these caps is as low.
+        This is so if some cap was reached, and none of these caps is as low.
         """
         # What passes the larger limit first leaves a smaller one as it was. Only what a larger disk
         # would have been asked for is hidden.
