@@ -471,8 +471,8 @@ class RunFacts:
 class ExtensionFacts(_Group):
     """An extension that took part in a run, and the distribution that brought it.
 
-    `has_doubts`: the extension has doubts of its own. Without the
-    extension the run is then not judged.
+    `has_doubts`: the extension has doubts of its own. Without the extension the run is
+    then not judged.
     """
 
     distribution: str | None = None

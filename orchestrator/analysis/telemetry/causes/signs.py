@@ -48,7 +48,7 @@ def waiting_pct(values: Evidence) -> float | None:
 
 
 def disk_is_idle(values: Evidence) -> bool:
-    """Whether sessions are known to wait for the disk so little that a faster disk gives nothing."""
+    """Whether sessions are known to wait so little that a faster disk would give nothing."""
     waiting = waiting_pct(values)
     return waiting is not None and waiting < IDLE_DISK_PCT
 
