@@ -33,7 +33,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
     if disk.snapshots:
         way = disk.snapshots.way
     if isinstance(disk, ClassVolumes) and way not in ("copy", "none"):
-        what = "of a StorageClass is `copy` (of claims) or `none`, or left out"
+        what = "disks of a StorageClass take `copy` (of claims), `none` or nothing"
         yield "snapshots", what
     if disk.path and disk.of_nodes:
         what = (
@@ -42,12 +42,16 @@ def mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
         )
         yield "disks", what
     if tier.wal and disk.is_placed_by_profile and not disk.of_nodes:
-        yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
+        what = "`wal` needs a second disk of each node: name it as `wal` in `disks`"
+        yield "wal", what
     if tier.wal and tier.shared:
-        what = "counts the disks of data alone: leave it out, or `wal`"
+        what = "`shared_limit` counts the disks of data alone: leave it out, or `wal`"
         yield "shared_limit", what
     if tier.wal and disk.burst_time_scale != 1 and _has_credit(tier.wal):
-        what = "shortens the burst of the data's disk alone: leave it out, or that of `wal`"
+        what = (
+            "`burst_time_scale` shortens the burst of the data's disk alone: leave it "
+            "out, or the burst of `wal`"
+        )
         yield "burst_time_scale", what
     for name, place in disk.of_nodes.items():
         for what in _mistakes_in_log(tier, place):
@@ -68,13 +72,13 @@ def _has_credit(tier: Tier) -> bool:
 def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
     """What is wrong with the disk of a node's WAL."""
     if place.wal == place.data:
-        yield "is the disk of the data: leave it out, or name another"
+        yield "the data are on this disk: leave it out, or name another"
     if tier.wal and not place.wal:
-        yield "is missing: the tier's `wal` is of the disks named here"
+        yield "this node has no disk for the tier's `wal`: name one"
     data_paths = {disks.data for disks in tier.disk.of_nodes.values()}
     if tier.wal and place.wal in data_paths - {place.data}:
         yield (
-            "holds data too, so it cannot be the tier's `wal`: name another "
+            "this disk holds data too, so it cannot be the tier's `wal`: name another "
             "disk for the WAL"
         )
 

@@ -17,7 +17,7 @@ _TOLD = 2
 
 @dataclass
 class _HandChange:
-    """The limits that one command set, and the disks that got them.
+    """The limits that one command set, and their disks.
 
     `time_s`: Unix seconds; None if the line in the record was cut. `is_undone`: the command failed
     on another disk. These disks then have their earlier limits again.

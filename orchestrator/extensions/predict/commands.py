@@ -113,7 +113,7 @@ def advise(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next. It
-    looks at one disk, several striped to one, a second one for the log, and other machines."""
+    looks at single disks, stripes of several, a second disk for the log, and other machines."""
     clauses = parse(slo, "--slo")
     hour = _busiest_hour(app, observed)
     name, slug = campaign_and_run(run)

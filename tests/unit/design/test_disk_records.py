@@ -34,4 +34,4 @@ def test_a_log_that_the_profile_must_place_is_asked_for() -> None:
     tier = on_their_disk(wal=on_their_disk())
     assert not node_disks.has_unnamed_logs(tier)
     mistakes = dict(node_disks.mistakes(tier, nodes=3, shared=True))
-    assert mistakes["wal"].startswith("is of a second disk of each node")
+    assert mistakes["wal"].startswith("`wal` needs a second disk of each node")

@@ -113,7 +113,7 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
         "tier.cloud": "expected 'azure', 'aws' or 'gcp' (given: 'ovh')",
     }
     assert mistakes("disks: {node-1: /a, node-2: {data: /b, wal: /b}, node-7: /c}") == {
-        "tier.disks.node-2.wal": "is the disk of the data: leave it out, or name another",
+        "tier.disks.node-2.wal": "the data are on this disk: leave it out, or name another",
         "tier.disks.node-7": "no such node; the nodes are node-1, node-2, node-3",
         "tier.disks.node-3": "this node has no disk: name it",
     }

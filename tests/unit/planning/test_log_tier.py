@@ -75,7 +75,12 @@ def test_a_log_with_limits_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("wal", "disks", "place", "words"),
     [
-        ("azure/P10", "'/mnt/d{node}'", "tier.disks.node-{node}.wal", "is missing"),
+        (
+            "azure/P10",
+            "'/mnt/d{node}'",
+            "tier.disks.node-{node}.wal",
+            "has no disk for the tier's `wal`",
+        ),
         ("azure/P9999", DISKS, "tier.wal.type", "unknown"),
         ("{iopses: 9}", DISKS, "tier.wal.iopses", "unknown key"),
         ("[azure/P10]", DISKS, "tier.wal", "expected a row such as azure/P30, or keys"),
