@@ -28,6 +28,8 @@ def listed(profiles: list[str], load: dict[str, Any], **plan: Any) -> Entry:
 SLO = {"slo": (Objective("latency_p99_s", "all", 0.02),)}
 MATRIX = {"options": {"cells": "random read 100 block 4KiB depth 1 threads 1"}}
 REHEARSAL = (Note("rehearsal", "all is made up"),)
+PUBLISHED = (Note("published figures", "they were read, not measured"),)
+STAND_IN = (Note("fallback database", "PostgreSQL stands in for YugabyteDB"),)
 BOTH = ["premium", "ultra"]
 
 
@@ -46,6 +48,8 @@ BOTH = ["premium", "ultra"]
         (["ultra"], MATRIX, {}, "disk matrix", "What does ultra do for tpcc?"),
         (BOTH, {}, {"question": "Which?"}, "comparison", "Which?"),
         (BOTH, SLO, {"notes": REHEARSAL, "question": "?"}, "rehearsal", "?"),
+        (BOTH, {}, {"notes": PUBLISHED, "question": "?"}, "published figures", "?"),
+        (BOTH, {}, {"notes": STAND_IN, "question": "?"}, "comparison", "?"),
     ],
 )
 def test_a_campaign_has_a_kind_and_a_question(

@@ -473,6 +473,8 @@ def test_failures_and_retries() -> None:
     assert "failures" not in kinds(small(change=few))
     again = figures(measured("transactions", 2_000), measured("retries", 100))
     assert "retries" in kinds(small(change=again))
+    seldom = figures(measured("transactions", 2_000), measured("retries", 99))
+    assert "retries" not in kinds(small(change=seldom))
     none_done = figures(measured("transactions", 0), measured("failures", 3))
     assert "failures" in kinds(small(change=none_done))
 

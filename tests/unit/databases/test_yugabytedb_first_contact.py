@@ -297,6 +297,8 @@ def test_tables_with_fewer_tablets_than_nodes_are_told(master: Server) -> None:
     warning = pages.few_in_words(few)
     assert "(order_line and 1 more; order_line has 1)" in warning
     assert "(stock; stock has 2)" in pages.few_in_words({"stock": 2})
+    two = pages.few_in_words({"stock": 2, "orders": 1})
+    assert "(orders and 1 more; orders has 1)" in two
 
 
 def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(

@@ -466,3 +466,9 @@ def test_of_data_files_the_node_that_holds_most_counts() -> None:
         "uncompressed_bytes": max(server.raw_bytes for server in servers),
     }
     assert server_facts._data_facts([]) == {"data_bytes": 0, "uncompressed_bytes": 0}
+
+
+def test_directories_of_servers_are_no_settings_that_are_compared() -> None:
+    flags = {"fs_data_dirs": "/mnt/d0", "ysql_num_tablets": "8"}
+    compared = server_facts.settings("tserver", {"node-1": flags})
+    assert compared == {"tserver.ysql_num_tablets": "8"}

@@ -369,6 +369,7 @@ def test_what_is_written_is_read_again() -> None:
         rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")
     )
     assert (v2.monthly, v2.currency, v2.as_of) == (54.57, "GBP", "2023-12-01")
+    assert v2.verified is True
 
 
 def test_all_pages_are_asked_for() -> None:
