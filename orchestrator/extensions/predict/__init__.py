@@ -11,8 +11,8 @@ EXTENSION = Extension(
             "orchestrator.extensions.predict.commands:advise",
             help=(
                 "Names the cheapest tiers that a run predicts to meet an SLO, and "
-                "which to measure next. It looks at one disk, several striped to "
-                "one, a second one for the log, and other machines."
+                "which to measure next. It looks at single disks, stripes of "
+                "several, a second disk for the log, and other machines."
             ),
             panel=_PANEL,
             example='advise latest/03-ultra-tpcc-r1 --slo "p99 < 20 ms"',
