@@ -12,7 +12,7 @@ from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.model import Plan
-from orchestrator.run import forecast
+from orchestrator.run.beforehand import forecast
 from tests.apps import an_app
 from tests.asked import PRICES
 from tests.fakes import this_machine_has

@@ -18,7 +18,7 @@ from orchestrator.errors import EXIT_INTERNAL
 from orchestrator.platforms.common import archives
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.tiers import tier_mechanisms
 from tests.fakes import FakePlatform, fake_world
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from orchestrator import facts
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.telemetry.causes import proof_by_trial, trial_elasticities
-from orchestrator.run import confirming
+from orchestrator.run.window import confirming
 
 Logs = NDArray[Any]
 Dice = np.random.Generator

@@ -193,7 +193,7 @@ def _how_to_go_on(folder: Path | None) -> str:
     if folder is None:
         return "no run was begun: give the same command again"
     # Whoever reads records has libraries of tables, which a campaign has loaded by then.
-    from orchestrator.run import status
+    from orchestrator.run.progress import status
 
     return status.how_to_go_on(folder)
 

@@ -26,14 +26,14 @@ from orchestrator.errors import RunError
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.powers import World
-from orchestrator.run import checks
-from orchestrator.run.gate_taking import GateTaker
-from orchestrator.run.gates import Gates
-from orchestrator.run.live_events import NOBODY, CampaignBegins, Onlookers
+from orchestrator.run.beforehand import checks
+from orchestrator.run.disks.gate_taking import GateTaker
+from orchestrator.run.disks.gates import Gates
 from orchestrator.run.opening import opening_of
-from orchestrator.run.resuming import Resumption, images
+from orchestrator.run.progress.live_events import NOBODY, CampaignBegins, Onlookers
+from orchestrator.run.resuming.resuming import Resumption, images
+from orchestrator.run.runs_ahead.schedule import Following, Schedule, Setbacks
 from orchestrator.run.runs_in_turn import RunsInTurn
-from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.system import campaign_writing
 
 

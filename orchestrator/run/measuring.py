@@ -9,19 +9,20 @@ from orchestrator.design import disk_matrix
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
-from orchestrator.run import (
+from orchestrator.run.clients import several_clients
+from orchestrator.run.disks.credit import COUNTERS
+from orchestrator.run.record import recording
+from orchestrator.run.record.identity import identity_of
+from orchestrator.run.record.run_context import RunContext
+from orchestrator.run.window import (
+    clock_steps,
     confirming,
-    recording,
-    several_clients,
-    window,
+    disk_counts,
     window_questions,
 )
-from orchestrator.run.credit import COUNTERS
-from orchestrator.run.identity import identity_of
-from orchestrator.run.links import links_in_force
-from orchestrator.run.rebuilding import losing
-from orchestrator.run.run_context import RunContext
-from orchestrator.run.slowing import slowing
+from orchestrator.run.window.links import links_in_force
+from orchestrator.run.window.rebuilding import losing
+from orchestrator.run.window.slowing import slowing
 from orchestrator.system import unfinished_runs
 
 
@@ -99,7 +100,7 @@ def _accompanied(
     nodes = (*cluster.nodes, *clients)
     window_over = partial(_note_database, here, cluster)
     with (
-        window.clock_watched(here.world.clock, here.run, here.draft.doubts),
+        clock_steps.clock_watched(here.world.clock, here.run, here.draft.doubts),
         _noting_disks(here, disks, asked) as load,
         confirming.changing(here, disks, nodes, load, window_over) as load,
         # The load gets only the nodes that stay: sessions on the lost one would fail.
@@ -118,7 +119,7 @@ def _noting_disks(
     """What servers of ours count of the window goes to the facts "disks"."""
     served_disks = _served_disks(here, disks)
     window_s = _window_s(load.workload)
-    counted_disks = window.disks_counted(served_disks, window_s, load.world)
+    counted_disks = disk_counts.disks_counted(served_disks, window_s, load.world)
     with counted_disks as (world, counted):
         yield replace(load, world=world)
     here.draft.facts["disks"] = counted

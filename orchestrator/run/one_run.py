@@ -16,13 +16,16 @@ from orchestrator.model import Cluster, Node
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import paces
 from orchestrator.powers import NETWORK_OF
-from orchestrator.run import datasets, ended_disks, recording, several_clients
-from orchestrator.run.gate_refusals import require_passed
-from orchestrator.run.kept_data import disk_sizes
-from orchestrator.run.live_events import NodesWatched
+from orchestrator.run.clients import several_clients
+from orchestrator.run.data import datasets
+from orchestrator.run.data.kept_data import disk_sizes
+from orchestrator.run.disks import ended_disks
+from orchestrator.run.disks.gate_refusals import require_passed
 from orchestrator.run.measuring import lift_limits, measure
-from orchestrator.run.run_context import RunContext
-from orchestrator.run.telemetry import machines_of, sampling, watched
+from orchestrator.run.progress.live_events import NodesWatched
+from orchestrator.run.record import recording
+from orchestrator.run.record.run_context import RunContext
+from orchestrator.run.record.telemetry import machines_of, sampling, watched
 from orchestrator.system import files
 
 

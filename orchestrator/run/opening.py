@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.powers import World
-from orchestrator.run.gates import Gates
-from orchestrator.run.resuming import Resumption
+from orchestrator.run.disks.gates import Gates
+from orchestrator.run.resuming.resuming import Resumption
 from orchestrator.system import campaign_writing
 from orchestrator.tier import Gate
 

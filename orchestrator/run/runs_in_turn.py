@@ -9,12 +9,13 @@ from orchestrator.model import Plan, Run
 from orchestrator.parts import Parts
 from orchestrator.planning.time_left import TimeLeft
 from orchestrator.powers import World
-from orchestrator.run import judging, learning, recording
-from orchestrator.run.gates import Gates
-from orchestrator.run.live_events import Onlookers, RunBegins
+from orchestrator.run.disks.gates import Gates
 from orchestrator.run.one_run import carry_out
-from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.schedule import Schedule, Setbacks
+from orchestrator.run.progress import judging
+from orchestrator.run.progress.live_events import Onlookers, RunBegins
+from orchestrator.run.record import learning, recording
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.runs_ahead.schedule import Schedule, Setbacks
 from orchestrator.system.runs_read_before import RunsReadBefore
 
 

@@ -29,7 +29,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Container, ContainerSpec, Conversation, World
-from orchestrator.run.telemetry import sampling
+from orchestrator.run.record.telemetry import sampling
 from tests import ROOT
 
 GOAL_CPU_PCT, GOAL_BYTES = 1.0, 30_000_000

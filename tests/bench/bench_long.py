@@ -43,7 +43,8 @@ from orchestrator.parts import ClientLoad, Parts
 from orchestrator.planning.durations import timed
 from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
-from orchestrator.run import experiment, schedule
+from orchestrator.run import experiment
+from orchestrator.run.runs_ahead import schedule
 from orchestrator.system import run_folders, stored_json
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.tiers.dry import DryTier

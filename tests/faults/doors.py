@@ -30,7 +30,7 @@ from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
 from orchestrator.model import Node
 from orchestrator.planning import overrides, profiles, recorded_disk, workloads
-from orchestrator.run import several_clients
+from orchestrator.run.clients import several_clients
 from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
 from orchestrator.yugabyte import counters
 from tests import ROOT, aws_answers

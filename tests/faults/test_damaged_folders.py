@@ -28,8 +28,8 @@ from orchestrator.registry.references import CORE
 from orchestrator.report.document import arrange
 from orchestrator.report.exports import FORMATS
 from orchestrator.report.rendering import markdown
-from orchestrator.run import status
-from orchestrator.run.resuming import Resumption
+from orchestrator.run.progress import status
+from orchestrator.run.resuming.resuming import Resumption
 from orchestrator.system import (
     campaign_writing,
     store,

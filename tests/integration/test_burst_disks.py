@@ -17,7 +17,7 @@ import pytest
 from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run import window
+from orchestrator.run.window import disk_counts
 from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck
 from orchestrator.tiers.common.emulated import window_disks
@@ -147,7 +147,7 @@ def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) ->
         job = {"SIZE": "32m", "RAMP": "0", **CELL}
         fio.run("prepare", job)
         played = window_disks.of_run(tier, disks.volumes, world)
-        with window.disks_counted(played, 2.0, world) as (telling, served):
+        with disk_counts.disks_counted(played, 2.0, world) as (telling, served):
             telling.window_begins(world.clock.now() + 2.0)
             fio.run("depth", {**job, "RUNTIME": "5s"})
     (disk,) = served.values()

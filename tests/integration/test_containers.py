@@ -20,8 +20,8 @@ from orchestrator.parts import Collector
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.own_images import BASE
 from orchestrator.powers import ContainerSpec, World
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import read_once
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import read_once
 from orchestrator.system.clock import SystemClock
 from tests.integration.conftest import HERE, tierbench
 

@@ -26,7 +26,7 @@ from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import HOST_NETWORK, World
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.system import sql
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT

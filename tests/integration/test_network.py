@@ -13,7 +13,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import GateError
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run import links
+from orchestrator.run.window import links
 from orchestrator.system import store
 from tests.integration.conftest import measured, tierbench
 

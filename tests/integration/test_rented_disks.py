@@ -22,7 +22,7 @@ from orchestrator.errors import GateError
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run.gate_refusals import require_passed
+from orchestrator.run.disks.gate_refusals import require_passed
 from orchestrator.system import store
 from orchestrator.tier import NodeDisks
 from orchestrator.tiers.mounted import MountedTier

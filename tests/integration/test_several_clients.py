@@ -21,7 +21,7 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.powers import World
-from orchestrator.run import several_clients
+from orchestrator.run.clients import several_clients
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
 from tests.plans import a_workload
 

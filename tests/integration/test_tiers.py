@@ -24,7 +24,7 @@ from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.run import busy_machines
+from orchestrator.run.disks import busy_machines
 from orchestrator.tier import (
     BOTH_DISKS,
     LOG_DISK,

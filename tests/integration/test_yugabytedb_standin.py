@@ -33,7 +33,8 @@ from orchestrator.model import (
 from orchestrator.parts import Parts
 from orchestrator.plan_parts import Judging, Repeats
 from orchestrator.powers import World
-from orchestrator.run import experiment, start_proof
+from orchestrator.run import experiment
+from orchestrator.run.beforehand import start_proof
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
 from orchestrator.yugabyte import versions

@@ -13,7 +13,7 @@ from orchestrator.errors import GateError
 from orchestrator.extensions.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms import own_images
 from orchestrator.powers import NETWORK_OF, World
-from orchestrator.run import links
+from orchestrator.run.window import links
 from tests.fakes import fake_world
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]

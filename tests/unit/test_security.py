@@ -29,7 +29,7 @@ from orchestrator.powers import (
     ContainerSpec,
     Network,
 )
-from orchestrator.run import links
+from orchestrator.run.window import links
 from orchestrator.tiers.common.any_disk import fio_containers, removal
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.real import cloud_metadata

@@ -245,6 +245,11 @@ ROOMS = {
     "analysis/telemetry": ("counters", "use", "causes"),
     # By what a user does.
     "cli": ("common", "measure", "prepare", "look"),
+    # By what the flow asks for, from what needs no other room to what needs most of them.
+    "run": (
+        *("progress", "runs_ahead", "clients", "disks", "data"),
+        *("record", "window", "resuming", "beforehand"),
+    ),
     # From what every disk needs, by the disks that we serve, to those that are there.
     "tiers/common": ("any_disk", "emulated", "gate", "real"),
 }
@@ -263,6 +268,17 @@ def test_rooms_import_those_before_them(folder: str) -> None:
                 if later and name.startswith(later):
                     backward.append(f"{place(file)}:{line} imports {name}")
     assert backward == [], "move what both need into the room before"
+
+
+def test_rooms_of_the_flow_do_not_import_it() -> None:
+    """So the flow can be read first, and each room by itself."""
+    flow = {f"run/{file.stem}" for file in (PACKAGE / "run").glob("*.py")}
+    upward: list[str] = []
+    for file in sorted((PACKAGE / "run").glob("*/*.py")):
+        for name, line in imported_places(file):
+            if name in flow:
+                upward.append(f"{place(file)}:{line} imports {name}")
+    assert upward == [], "move what the room needs into it, or into a room before it"
 
 
 def test_statistics_know_no_campaign() -> None:

@@ -21,7 +21,7 @@ OTHERS = {
     "platforms/own_images": "copies what an image is built of into a temporary folder",
     "databases/yugabytedb/image": "copies what an image is built of into a temporary folder",
     "report/rendering/page": "keeps Vega's code in the cache; no level below has a writer",
-    "run/datasets": "sets the time at which a data set was used",
+    "run/data/datasets": "sets the time at which a data set was used",
     "extensions/standing_disks/standing": "makes the folder at which a disk is mounted",
 }
 WRITING = {

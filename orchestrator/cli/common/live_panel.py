@@ -13,7 +13,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.run.live_state import DiskAtCap, LiveRun, PanelState, RecentRates
+from orchestrator.run.progress.live_state import (
+    DiskAtCap,
+    LiveRun,
+    PanelState,
+    RecentRates,
+)
 from orchestrator.texts.foreign_text import printable
 from orchestrator.units import bar, format_moment, format_number, format_seconds
 

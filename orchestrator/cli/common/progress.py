@@ -25,7 +25,7 @@ from orchestrator.powers import Clock, Moment, Progress
 from orchestrator.units import format_seconds
 
 if TYPE_CHECKING:
-    from orchestrator.run.live_state import PanelState
+    from orchestrator.run.progress.live_state import PanelState
 
 # Numbers with their units. A step that differs in these alone only goes on: `3.1 GB of 12 GB`.
 _NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")

@@ -136,7 +136,7 @@ def status(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Says how a campaign stands, also from another terminal: reads its folder only."""
-    from orchestrator.run import status
+    from orchestrator.run.progress import status
 
     # A log would get the escape sequences of each drawing.
     if follow and (app.out.as_json or not app.out.is_terminal):
@@ -163,7 +163,7 @@ def _follow(app: App, folder: Path) -> None:
     from rich.live import Live
 
     from orchestrator.cli.common.live_panel import panel
-    from orchestrator.run import live_state, status
+    from orchestrator.run.progress import live_state, status
 
     # Drawn when there is something new: rich's own thread would draw four times a second.
     with Live(console=app.out, auto_refresh=False) as screen:

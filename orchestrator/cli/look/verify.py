@@ -28,7 +28,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
 from orchestrator.model import Measurement, Record
 from orchestrator.parts import Result
-from orchestrator.run import several_clients
+from orchestrator.run.clients import several_clients
 from orchestrator.system import (
     campaign_writing,
     file_checksums,

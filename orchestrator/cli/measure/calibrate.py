@@ -20,7 +20,7 @@ def calibrate(
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.gates import gate_table
-    from orchestrator.run import busy_machines
+    from orchestrator.run.disks import busy_machines
 
     gate = disk_check(app, profile, scale, not quick, drain)
     app.progress.done()
@@ -42,7 +42,7 @@ def disk_check(
     from orchestrator.design.factors import EXISTING
     from orchestrator.design.used_profiles import on_nodes
     from orchestrator.planning import notes
-    from orchestrator.run.gate_taking import GateTaker
+    from orchestrator.run.disks.gate_taking import GateTaker
 
     profile = platform_choice.placed(app, profile_name, scale=scale)
     tier = on_nodes(profile, profile.cluster.nodes).tier

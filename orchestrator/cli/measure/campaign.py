@@ -28,19 +28,18 @@ from orchestrator.model import ClusterSpec, Note, Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
-from orchestrator.run import (
+from orchestrator.run import experiment
+from orchestrator.run.beforehand import (
     checks,
-    datasets,
-    experiment,
     expiry,
     resource_needs,
     room,
-    same_rate,
-    schedule,
     start_proof,
 )
-from orchestrator.run.live_events import Onlookers
-from orchestrator.run.resuming import Resumption
+from orchestrator.run.data import datasets
+from orchestrator.run.progress.live_events import Onlookers
+from orchestrator.run.resuming.resuming import Resumption
+from orchestrator.run.runs_ahead import same_rate, schedule
 from orchestrator.system import campaign_folders, campaign_writing, shell, store
 from orchestrator.tiers.common.emulated import standing_notes
 from orchestrator.units import parse_bytes

@@ -78,7 +78,7 @@ class CampaignApp(App):
         """Judges a campaign, prints what was found and writes its report. NotWrittenError if that
         cannot be written, when all else is shown."""
         from orchestrator.cli.measure import concluding
-        from orchestrator.run import judged_runs
+        from orchestrator.run.progress import judged_runs
 
         self.progress.step("judging")
         basis = None

@@ -28,7 +28,7 @@ def clean(
     """Removes leftovers on the platform and existing clusters, and kept data sets, after asking.
     Results and disks that are up stay. So does all that has no mark of this cache."""
     from orchestrator.cli.measure import platform_choice
-    from orchestrator.run import other_caches
+    from orchestrator.run.data import other_caches
     from orchestrator.tiers.common.emulated import standing_notes
 
     # Kept data sets may have taken hours to load: they are not removed without a yes.
@@ -70,7 +70,7 @@ _Steps = Callable[[bool], list[Callable[[], Iterable[object]]]]
 
 def _clean_of(app: App, owner: str, yes: bool, dry_run: bool) -> None:
     """Removes what another machine, or this one by another name, has in the cache folder."""
-    from orchestrator.run import other_caches
+    from orchestrator.run.data import other_caches
 
     def steps(only_list: bool) -> list[Callable[[], Iterable[object]]]:
         return [partial(other_caches.forget, app.cache, owner, only_list)]
@@ -117,7 +117,7 @@ def _remove(app: App, steps: _Steps, only_list: bool) -> _Outcome:
 
 def _steps(world: World, only_list: bool) -> list[Callable[[], Iterable[object]]]:
     from orchestrator.databases.existing import left_behind
-    from orchestrator.run import datasets
+    from orchestrator.run.data import datasets
     from orchestrator.tiers import tier_mechanisms
 
     return [

@@ -15,7 +15,7 @@ from orchestrator.cli.measure import reading
 from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
 from orchestrator.parts import MeasuredPoints
-from orchestrator.run import judged_runs, judging
+from orchestrator.run.progress import judged_runs, judging
 from orchestrator.system import campaign_writing, files, store, unfinished_runs
 from orchestrator.texts.prose import counted
 

@@ -14,7 +14,7 @@ from orchestrator.design.factors import EXISTING
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.planning import stored_plan
-from orchestrator.run.forecast import look_ahead
+from orchestrator.run.beforehand.forecast import look_ahead
 
 _OFFLINE = "--offline: no engine, machine or cluster was contacted"
 

@@ -13,7 +13,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.errors import TierbenchError
 from orchestrator.keys import plain_files
-from orchestrator.run import judged_runs
+from orchestrator.run.progress import judged_runs
 from orchestrator.system import campaign_folders, store
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.cli.common.progress import EndingProgress
 from orchestrator.powers import Clock, World
-from orchestrator.run import live_state
-from orchestrator.run.live_events import Hear
-from orchestrator.run.live_feed import HeardProgress, LiveFeed
+from orchestrator.run.progress import live_state
+from orchestrator.run.progress.live_events import Hear
+from orchestrator.run.progress.live_feed import HeardProgress, LiveFeed
 
 _EVERY_S = 1.0
 # It is kept each second time that it is drawn: a write may be one to a disk that is measured.

@@ -16,7 +16,7 @@ from orchestrator.cli.common import console
 from orchestrator.design import boxed_work, cost_limit, costs
 from orchestrator.model import ClusterSpec, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import planned_loads
-from orchestrator.run.forecast import Cost, Forecast
+from orchestrator.run.beforehand.forecast import Cost, Forecast
 from orchestrator.texts import prose
 
 # What a look ahead leaves to others.

@@ -40,7 +40,7 @@ from orchestrator.planning import (
     probes,
     windows,
 )
-from orchestrator.run import forecast
+from orchestrator.run.beforehand import forecast
 from orchestrator.texts.foreign_text import shortened
 from orchestrator.texts.prose import counted, listed
 from orchestrator.units import format_seconds, parse_seconds

@@ -17,14 +17,9 @@ from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import attempts
 from orchestrator.powers import World
-from orchestrator.run import (
-    campaign_time,
-    expiry,
-    outlines,
-    room,
-    status,
-)
-from orchestrator.run.resuming import Resumption
+from orchestrator.run.beforehand import expiry, room
+from orchestrator.run.progress import campaign_time, outlines, status
+from orchestrator.run.resuming.resuming import Resumption
 
 _NOT_MEASURED_HERE: tuple[NoteKind, ...] = ("rehearsal", "published figures")
 

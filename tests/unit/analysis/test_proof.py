@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import proof_by_trial, trial_elasticities
 from orchestrator.facts import BottleneckCause, TriedLimit
-from orchestrator.run import confirming
+from orchestrator.run.window import confirming
 from tests import simulated_trials
 from tests.campaigns import build_campaign
 from tests.fakes import transaction_table

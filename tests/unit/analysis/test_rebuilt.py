@@ -16,7 +16,7 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Workload
 from orchestrator.parts import Result
-from orchestrator.run import several_clients
+from orchestrator.run.clients import several_clients
 from tests.plans import a_workload
 
 TIMES = {"lost_s": 110.0, "back_s": 130.0, "written_bytes": 4e9}

@@ -22,7 +22,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import tier_picture
-from orchestrator.run import same_rate
+from orchestrator.run.runs_ahead import same_rate
 from orchestrator.tier.slow_disk import SlowDisk
 from tests import loads
 from tests.fakes import transaction_table

@@ -18,7 +18,7 @@ from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Workload
 from orchestrator.parts import Result
-from orchestrator.run import several_clients
+from orchestrator.run.clients import several_clients
 from tests.fakes import transaction_table
 from tests.plans import a_workload
 

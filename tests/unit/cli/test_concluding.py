@@ -11,7 +11,7 @@ import pytest
 from orchestrator.cli.measure import concluding
 from orchestrator.powers import Moment, World
 from orchestrator.run import experiment
-from orchestrator.run.live_events import Onlookers
+from orchestrator.run.progress.live_events import Onlookers
 from orchestrator.system.shell import SystemShell
 from tests.apps import an_app
 from tests.campaigns import build_campaign, stored

@@ -23,7 +23,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Note
 from orchestrator.parts import Parts
 from orchestrator.platforms.dry import UnaskedPlatform
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.apps import an_app

@@ -17,7 +17,7 @@ from orchestrator.errors import EXIT_DONE
 from orchestrator.registry.extension import DoubtEntry, Extension
 from orchestrator.registry.installed import Installed
 from orchestrator.registry.references import CORE, ExtensionOrigin
-from orchestrator.run import judged_runs, judging
+from orchestrator.run.progress import judged_runs, judging
 from orchestrator.system import campaign_folders, campaign_writing, run_tables
 from tests import ROOT
 from tests.apps import an_app, tierbench

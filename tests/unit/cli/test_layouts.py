@@ -20,7 +20,7 @@ from orchestrator.errors import NotAsked, TierbenchError, UsageError
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.dry import UnaskedPlatform
 from orchestrator.powers import Machine, Platform
-from orchestrator.run import checks
+from orchestrator.run.beforehand import checks
 from tests import ROOT, golden, layouts
 from tests.apps import an_app
 from tests.layouts import Combination

@@ -19,8 +19,8 @@ from orchestrator.cli.common.live_panel import panel, sparkline
 from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.cli.measure import live_view
 from orchestrator.model import Node, Plan, Sample
-from orchestrator.run import live_state
-from orchestrator.run.live_events import (
+from orchestrator.run.progress import live_state
+from orchestrator.run.progress.live_events import (
     CampaignBegins,
     NodesWatched,
     PhaseBegins,
@@ -29,8 +29,8 @@ from orchestrator.run.live_events import (
     StepBegins,
     ThroughputSeen,
 )
-from orchestrator.run.live_feed import LiveFeed
-from orchestrator.run.live_state import DiskAtCap, PanelState, RecentRates
+from orchestrator.run.progress.live_feed import LiveFeed
+from orchestrator.run.progress.live_state import DiskAtCap, PanelState, RecentRates
 from tests.campaigns import build_campaign
 from tests.fakes import FakeClock, QuietProgress, fake_world
 

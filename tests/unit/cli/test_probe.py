@@ -21,7 +21,7 @@ from orchestrator.planning import durations, probes
 from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.planning.plan import grown
 from orchestrator.report.sections import caveats, method
-from orchestrator.run import resumed_conditions, resuming
+from orchestrator.run.resuming import resumed_conditions, resuming
 from orchestrator.system import campaign_writing, store
 from tests.apps import an_app
 from tests.campaign_tables import Shape

@@ -26,7 +26,8 @@ from orchestrator.errors import (
 )
 from orchestrator.facts import Pause
 from orchestrator.model import Note, Plan
-from orchestrator.run import campaign_time, datasets, outlines, status, status_lines
+from orchestrator.run.data import datasets
+from orchestrator.run.progress import campaign_time, outlines, status, status_lines
 from orchestrator.system import campaign_writing, files, store
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell

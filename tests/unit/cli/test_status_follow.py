@@ -12,8 +12,8 @@ from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
-from orchestrator.run import live_state, status
-from orchestrator.run.live_state import LiveRun, PanelState, RecentRates
+from orchestrator.run.progress import live_state, status
+from orchestrator.run.progress.live_state import LiveRun, PanelState, RecentRates
 from tests.campaigns import build_campaign, stored as store_campaign
 from tests.fakes import FakeClock
 

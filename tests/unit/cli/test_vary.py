@@ -12,7 +12,7 @@ from orchestrator.cli.common.options import Request
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.run import forecast
+from orchestrator.run.beforehand import forecast
 from orchestrator.system import campaign_writing, store
 from tests import loads
 from tests.apps import an_app

@@ -22,8 +22,8 @@ from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import read_once, sampling
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import read_once, sampling
 from orchestrator.system.clock import SystemClock
 from tests.fakes import FakeClock
 

@@ -15,8 +15,8 @@ from orchestrator.collectors.sessions import KINDS, SessionWaits, session_waits
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.parts import Collector
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import read_once
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import read_once
 from orchestrator.system.sql import Address, query
 from tests import ROOT
 from tests.fakes import FakeClock

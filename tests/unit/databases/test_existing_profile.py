@@ -33,7 +33,8 @@ from orchestrator.model import Cluster, Node, NodeSize, Phase, Plan, Profile, Wo
 from orchestrator.parts import ClientLoad, Parts, Result
 from orchestrator.planning import project_files
 from orchestrator.powers import Network, World
-from orchestrator.run import experiment, resource_needs
+from orchestrator.run import experiment
+from orchestrator.run.beforehand import resource_needs
 from orchestrator.system import campaign_writing, sql, store
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT

@@ -17,7 +17,7 @@ from orchestrator.load_generators.sysbench import command_lines, generator as sy
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
 from orchestrator.planning import data_sizes, fit_to_time, windows, workloads
 from orchestrator.platforms import own_images
-from orchestrator.run import merged_facts
+from orchestrator.run.clients import merged_facts
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_plan

@@ -27,8 +27,8 @@ from orchestrator.model import (
 )
 from orchestrator.parts import ClientLoad, LoadAbilities, Recorded, Result, SplitLoad
 from orchestrator.powers import NETWORK_OF, World
-from orchestrator.run import several_clients
-from orchestrator.run.client_clocks import compare_clocks
+from orchestrator.run.clients import several_clients
+from orchestrator.run.clients.client_clocks import compare_clocks
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, fake_world

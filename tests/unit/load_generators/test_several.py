@@ -32,7 +32,7 @@ from orchestrator.model import Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.planning import client_shares
 from orchestrator.powers import World
-from orchestrator.run import merged_facts, several_clients
+from orchestrator.run.clients import merged_facts, several_clients
 from tests import benchbase
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, Talk, fake_world

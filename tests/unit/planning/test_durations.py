@@ -19,7 +19,7 @@ from orchestrator.design import costs, used_profiles
 from orchestrator.facts import Varied
 from orchestrator.model import Dataset, Plan, Profile, Run, Workload
 from orchestrator.planning import durations, paces, planned_loads
-from orchestrator.run import spent_times
+from orchestrator.run.runs_ahead import spent_times
 from orchestrator.tier import Burst, NodeDisks, OthersDisks
 from orchestrator.tier.disks import ClassWanted
 from tests.apps import an_app

@@ -16,7 +16,7 @@ from orchestrator.model import Plan, Workload
 from orchestrator.parts import Parts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import conditions
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.system import campaign_writing, store
 from tests import ROOT, report_verdicts
 from tests.apps import an_app

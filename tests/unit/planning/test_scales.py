@@ -18,7 +18,7 @@ from orchestrator.cli.measure import plans
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import named_files, project_files
-from orchestrator.run import resource_needs
+from orchestrator.run.beforehand import resource_needs
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.apps import an_app

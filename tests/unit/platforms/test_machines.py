@@ -23,8 +23,8 @@ from orchestrator.platforms import platforms
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine, MachineFacts, Network
 from orchestrator.run import experiment
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import read_once
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import read_once
 from orchestrator.system import store
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from tests.apps import an_app

@@ -20,8 +20,8 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, ContainerSpec
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import read_once, watched
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import read_once, watched
 from tests import ROOT
 from tests.fake_engines import Engine
 from tests.fakes import FakeClock

@@ -23,8 +23,8 @@ from orchestrator.parts import ClientLoad
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.sections import statements
 from orchestrator.report.wording import sentence
-from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window_questions import statements_counted
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.window.window_questions import statements_counted
 from orchestrator.system.sql import Address
 from tests.campaigns import with_facts
 from tests.fake_parts import fake_parts

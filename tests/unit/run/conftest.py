@@ -12,8 +12,8 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Record
 from orchestrator.run import experiment
-from orchestrator.run.resuming import Resumption
-from orchestrator.run.schedule import Following
+from orchestrator.run.resuming.resuming import Resumption
+from orchestrator.run.runs_ahead.schedule import Following
 from orchestrator.system import store
 from orchestrator.tier import Gate
 from tests.fake_parts import fake_parts

@@ -21,9 +21,9 @@ from orchestrator.analysis.telemetry.use.disk_seconds import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
-from orchestrator.run import credit_buckets
-from orchestrator.run.credit import BurstCredit
-from orchestrator.run.credit_buckets import Bucket, Seen
+from orchestrator.run.disks import credit_buckets
+from orchestrator.run.disks.credit import BurstCredit
+from orchestrator.run.disks.credit_buckets import Bucket, Seen
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaign_tables import rates_of, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier

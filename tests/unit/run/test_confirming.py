@@ -16,8 +16,9 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Node
 from orchestrator.parts import Disks
 from orchestrator.powers import ContainerLimits
-from orchestrator.run import confirming
-from orchestrator.run.confirming import (
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.window import confirming
+from orchestrator.run.window.confirming import (
     CHANGES,
     LESS,
     MOST_PAIRS,
@@ -25,8 +26,7 @@ from orchestrator.run.confirming import (
     Lever,
     drawn_order,
 )
-from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window_followers import Follower
+from orchestrator.run.window.window_followers import Follower
 from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world
 from tests.plans import a_plan

@@ -13,7 +13,9 @@ import pytest
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.parts import NodesData, TierAbilities
 from orchestrator.powers import World
-from orchestrator.run import datasets, resource_needs, spent_times
+from orchestrator.run.beforehand import resource_needs
+from orchestrator.run.data import datasets
+from orchestrator.run.runs_ahead import spent_times
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Tier
 from orchestrator.tiers import tier_mechanisms

@@ -20,7 +20,7 @@ from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import CertificateFile, PlatformAbilities, World
-from orchestrator.run import expiry
+from orchestrator.run.beforehand import expiry
 from orchestrator.system import certificates
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT

@@ -13,7 +13,7 @@ from orchestrator.load_generators.sysbench.generator import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine, MachineFacts
-from orchestrator.run import identity
+from orchestrator.run.record import identity
 from tests import ROOT
 from tests.fakes import FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_workload

@@ -16,7 +16,8 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import LoadAbilities
 from orchestrator.powers import World
-from orchestrator.run import datasets, spent_times
+from orchestrator.run.data import datasets
+from orchestrator.run.runs_ahead import spent_times
 from tests.fake_parts import FakeGenerator
 from tests.fakes import QuietProgress
 from tests.plans import a_profile, a_workload

@@ -16,7 +16,7 @@ from orchestrator.model import Cluster, Endpoint, Node, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import shared_network
 from orchestrator.powers import NETWORK_OF, Completed, PlatformAbilities, World
-from orchestrator.run import links
+from orchestrator.run.window import links
 from tests import ROOT
 from tests.fakes import FakePlatform, completed, fake_world
 from tests.plans import a_profile, a_workload

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.counter_sources import DISK_DEVICE
 from orchestrator.model import Node, Sample
-from orchestrator.run.live_disks import LAST_S, METRICS, RecentDisks
+from orchestrator.run.progress.live_disks import LAST_S, METRICS, RecentDisks
 from orchestrator.tier import Burst
 from tests.tiers import a_tier, changed
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from orchestrator.run import live_state
-from orchestrator.run.live_state import PanelState
+from orchestrator.run.progress import live_state
+from orchestrator.run.progress.live_state import PanelState
 from orchestrator.system import files
 
 STATE = PanelState("a campaign", written_s=1_000.0, elapsed_s=60.0)

@@ -21,9 +21,9 @@ from orchestrator.model import Cluster, Node, Volume
 from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine
-from orchestrator.run import identity
-from orchestrator.run.readings import Readings
-from orchestrator.run.telemetry import machines_of, read_once, sampling, watched
+from orchestrator.run.record import identity
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.telemetry import machines_of, read_once, sampling, watched
 from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.common.emulated import host_load
 from tests.agents import Agents

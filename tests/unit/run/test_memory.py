@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.run import experiment
-from orchestrator.run.readings import Readings
-from orchestrator.run.run_context import Draft
+from orchestrator.run.record.readings import Readings
+from orchestrator.run.record.run_context import Draft
 from tests.fake_parts import fake_parts
 from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.run import other_caches
-from orchestrator.run.kept_data import DATASET
+from orchestrator.run.data import other_caches
+from orchestrator.run.data.kept_data import DATASET
 
 HOUR_S = 3_600.0
 NOW_S = 1_000_000.0

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import GateError, NodeError, RunError
 from orchestrator.model import Doubt, Record
 from orchestrator.powers import ContainerLimits
-from orchestrator.run import window
+from orchestrator.run.window import clock_steps
 from orchestrator.system import unfinished_runs
 from tests.clocks import SetClock
 from tests.fake_parts import DOWN
@@ -212,7 +212,7 @@ def test_a_clock_that_was_set_in_a_run_is_doubted(set_by_s: float, count: int) -
     """In 1,000 s it may be slewed by half a second, and half a second more is no step."""
     clock = SetClock(1_000.0)
     doubts: list[Doubt] = []
-    with window.clock_watched(clock, a_plan().runs[0], doubts):
+    with clock_steps.clock_watched(clock, a_plan().runs[0], doubts):
         clock.sleep(1_000.0)
         clock.ahead_s = set_by_s
     assert len(doubts) == count

@@ -21,7 +21,7 @@ from orchestrator.plan_parts import DiskChecks
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import ONE_GATE, Span
 from orchestrator.powers import World
-from orchestrator.run import window
+from orchestrator.run.window import disk_counts
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
 from orchestrator.tiers.common.emulated import window_disks
 from tests.fake_parts import FakeTier
@@ -208,7 +208,7 @@ def watch(
     volume = Volume("v", "/dev/loop1", restored=True, server=SERVER)
     start_s = world.clock.now()
     disks = window_disks.of_run(tier, [volume], world)
-    with window.disks_counted(disks, 4.0, world) as (telling, served):
+    with disk_counts.disks_counted(disks, 4.0, world) as (telling, served):
         if announced:
             telling.window_begins(start_s)
             telling.window_begins(start_s + 50)  # only the first call counts

@@ -15,8 +15,8 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan, Profile, Workload
 from orchestrator.parts import ClientLoad, DatabaseAbilities, Parts
 from orchestrator.powers import World
-from orchestrator.run import rebuilding
-from orchestrator.run.run_context import Draft, RunContext
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.window import rebuilding
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import FakeClock, FarPlatform, Log, fake_world
 from tests.plans import a_plan

@@ -26,8 +26,8 @@ from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
-from orchestrator.run import campaign_time
-from orchestrator.run.resuming import Resumption
+from orchestrator.run.progress import campaign_time
+from orchestrator.run.resuming.resuming import Resumption
 from orchestrator.system import (
     file_checksums,
     store,

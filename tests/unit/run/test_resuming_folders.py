@@ -18,8 +18,9 @@ from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import machine_differences
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.run import experiment, resumed_conditions
-from orchestrator.run.resuming import Resumption
+from orchestrator.run import experiment
+from orchestrator.run.resuming import resumed_conditions
+from orchestrator.run.resuming.resuming import Resumption
 from orchestrator.system import store
 from tests.plans import a_plan
 from tests.unit.run.conftest import (

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.model import Plan
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import MachineFacts, World
-from orchestrator.run import resource_needs
+from orchestrator.run.beforehand import resource_needs
 from orchestrator.tier import Gate, Tier
 from orchestrator.tiers.emulated import EmulatedTier
 from tests.fake_parts import FakeTier

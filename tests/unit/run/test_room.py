@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan
 from orchestrator.platforms.common.local_machine import LocalMachine
-from orchestrator.run import room
+from orchestrator.run.beforehand import room
 from tests.fakes import this_machine_has
 from tests.plans import a_plan
 

@@ -13,8 +13,8 @@ import pytest
 from orchestrator.errors import RunError, StatementError
 from orchestrator.model import Cluster, Node
 from orchestrator.parts import ClientLoad
-from orchestrator.run.run_context import Draft, RunContext
-from orchestrator.run.window_questions import statements_counted, waits_sampled
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.window.window_questions import statements_counted, waits_sampled
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan

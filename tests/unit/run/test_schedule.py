@@ -13,8 +13,8 @@ import pytest
 from orchestrator.analysis import metric_values
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.run import same_rate
-from orchestrator.run.schedule import Following
+from orchestrator.run.runs_ahead import same_rate
+from orchestrator.run.runs_ahead.schedule import Following
 from orchestrator.system import store
 from tests.fakes import QuietProgress
 from tests.plans import a_plan

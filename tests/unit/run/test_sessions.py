@@ -12,7 +12,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Workload
 from orchestrator.parts import Database
 from orchestrator.planning import project_files
-from orchestrator.run import sessions
+from orchestrator.run.beforehand import sessions
 from tests import ROOT, pages
 from tests.fake_existing import POSTGRESQL, Server, a_cache, database, spec
 from tests.fakes import QuietProgress, fake_world

@@ -21,8 +21,8 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan
 from orchestrator.parts import ClientLoad, Disks
 from orchestrator.powers import World
-from orchestrator.run import slowing
-from orchestrator.run.run_context import Draft, RunContext
+from orchestrator.run.record.run_context import Draft, RunContext
+from orchestrator.run.window import slowing
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.dry import DryTier

@@ -13,7 +13,7 @@ from orchestrator.errors import NodeError
 from orchestrator.model import Plan
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import Span
-from orchestrator.run import spent_times
+from orchestrator.run.runs_ahead import spent_times
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, Log
 from tests.plans import a_plan, a_profile

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from orchestrator.run import experiment, judging
-from orchestrator.run.live_events import Onlookers, RunBegins, StandingFound
+from orchestrator.run import experiment
+from orchestrator.run.progress import judging
+from orchestrator.run.progress.live_events import Onlookers, RunBegins, StandingFound
 from orchestrator.system import campaign_writing, store
 from tests.calls import calls_of
 from tests.plans import a_plan

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Parts
 from orchestrator.powers import World
-from orchestrator.run import start_proof
+from orchestrator.run.beforehand import start_proof
 from tests.fake_parts import FakeDatabase
 from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_profile

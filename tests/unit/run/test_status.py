@@ -18,7 +18,7 @@ from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.cli.measure.concluding import conclude
 from orchestrator.facts import Pause
 from orchestrator.model import Measurement, Note, Phase, Record, Run
-from orchestrator.run import (
+from orchestrator.run.progress import (
     campaign_time,
     judged_runs,
     judging,

@@ -23,8 +23,9 @@ from orchestrator.metrics import measured
 from orchestrator.model import Plan, Record
 from orchestrator.parts import Result
 from orchestrator.planning.plan import grown as grown_by_one
-from orchestrator.run import experiment, schedule
-from orchestrator.run.resuming import Resumption
+from orchestrator.run import experiment
+from orchestrator.run.resuming.resuming import Resumption
+from orchestrator.run.runs_ahead import schedule
 from orchestrator.system import store
 from tests.apps import an_app
 from tests.calls import calls_of

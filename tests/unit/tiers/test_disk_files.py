@@ -33,7 +33,8 @@ from orchestrator.powers import (
     MachineFacts,
     World,
 )
-from orchestrator.run import datasets, resource_needs
+from orchestrator.run.beforehand import resource_needs
+from orchestrator.run.data import datasets
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files

@@ -19,12 +19,12 @@ from orchestrator.parts import GatesOfMachines, TierAbilities
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
-from orchestrator.run import datasets
-from orchestrator.run.gate_refusals import require_passed
-from orchestrator.run.gate_taking import GateTaker
-from orchestrator.run.gates import Gates
-from orchestrator.run.kept_gates import MAX_AGE_S
-from orchestrator.run.schedule import Schedule
+from orchestrator.run.data import datasets
+from orchestrator.run.disks.gate_refusals import require_passed
+from orchestrator.run.disks.gate_taking import GateTaker
+from orchestrator.run.disks.gates import Gates
+from orchestrator.run.disks.kept_gates import MAX_AGE_S
+from orchestrator.run.runs_ahead.schedule import Schedule
 from orchestrator.system import campaign_writing, unfinished_runs
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers import tier_mechanisms

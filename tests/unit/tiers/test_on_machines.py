@@ -16,7 +16,7 @@ from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidErr
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, PlatformAbilities, World
-from orchestrator.run import resource_needs
+from orchestrator.run.beforehand import resource_needs
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Snapshots, Tier
 from orchestrator.tiers.common.any_disk import removal
 from orchestrator.tiers.common.real import restoring, snapshots

@@ -18,7 +18,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.parts import NodesData
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import NodeDisks, Snapshots, Tier
 from orchestrator.tiers import tier_mechanisms

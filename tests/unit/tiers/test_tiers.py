@@ -25,7 +25,7 @@ from orchestrator.powers import (
     ContainerState,
     World,
 )
-from orchestrator.run import busy_machines
+from orchestrator.run.disks import busy_machines
 from orchestrator.tier import (
     DISKS,
     Burst,

@@ -20,7 +20,7 @@ from orchestrator.extensions.observe.histories import files as histories, promet
 from orchestrator.extensions.observe.judging import machine_reports
 from orchestrator.extensions.observe.live import disk_readers, observing
 from orchestrator.powers import GuardBeats
-from orchestrator.run.readings import Miss
+from orchestrator.run.record.readings import Miss
 from orchestrator.system import http_client
 from orchestrator.texts import prose
 

@@ -20,8 +20,8 @@ from orchestrator import errors, parts, powers
 from orchestrator.counter_sources import DISK_DEVICE, NODE_EXPORTER, data_devices
 from orchestrator.extensions.observe import observation_folders
 from orchestrator.model import Node
-from orchestrator.run.readings import Miss
-from orchestrator.run.telemetry import sampling
+from orchestrator.run.record.readings import Miss
+from orchestrator.run.record.telemetry import sampling
 from orchestrator.system import files, parquet
 from orchestrator.units import format_moment
 

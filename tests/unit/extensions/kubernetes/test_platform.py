@@ -27,7 +27,7 @@ from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import RUNNING, ContainerEntry
-from orchestrator.run.telemetry import machines_of, sampling, watched
+from orchestrator.run.record.telemetry import machines_of, sampling, watched
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents

@@ -30,7 +30,7 @@ from orchestrator.powers import (
     VolumeSource,
     World,
 )
-from orchestrator.run import datasets
+from orchestrator.run.data import datasets
 from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
 from tests import ROOT
 from tests.fake_parts import fake_parts

@@ -22,7 +22,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import GuardBeats, PlatformAbilities
-from orchestrator.run.readings import Miss
+from orchestrator.run.record.readings import Miss
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench
 from tests.clocks import SampledClock

@@ -31,7 +31,7 @@ from orchestrator.parts import Collector
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine
-from orchestrator.run.readings import Miss, Readings
+from orchestrator.run.record.readings import Miss, Readings
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from orchestrator.system.http_client import get_exporter
 from tests import ROOT

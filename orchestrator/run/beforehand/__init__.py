@@ -1,0 +1,1 @@
+"""What can be found out before anything starts: checks, needs, and a forecast."""

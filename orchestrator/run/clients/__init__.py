@@ -1,0 +1,1 @@
+"""Several clients that carry one load together."""

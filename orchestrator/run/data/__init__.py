@@ -1,0 +1,1 @@
+"""Data sets: loaded once, kept as snapshots, and copied for each run."""

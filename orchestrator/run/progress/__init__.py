@@ -1,0 +1,1 @@
+"""How far a campaign has come: its events, what was judged so far, time left, and its status."""

@@ -1,0 +1,1 @@
+"""Going on with a campaign that ended before its plan did."""

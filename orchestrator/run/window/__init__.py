@@ -1,0 +1,1 @@
+"""What happens within the measured window: links and limits changed, nodes lost, disks slow."""
