@@ -67,7 +67,7 @@ PER_S = {
     "disk_busy_seconds_total": 0.9,
     "disk_queue_seconds_total": 2.0,
 }
-PART = 2**18  # rows, as `run/telemetry.py` leaves them
+PART = 2**18  # rows, as `run/record/telemetry.py` leaves them
 
 
 def main() -> int:
