@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
-from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
+from orchestrator.tier import AnyDisk, ClassVolumes, NodeDisks, RealDisks, Tier
 
 # The server of an emulated disk is called so, and then as its disk: `disk-node-1`. That of a node's
 # WAL ends so: `disk-node-1-wal`.
@@ -28,39 +28,60 @@ def mistakes(tier: Tier, nodes: int, shared: bool) -> Iterator[tuple[str, str]]:
 
     `shared`: all are on one machine, and so a path is the same disk to each of them.
     """
-    disk = tier.disk
-    way = "none"
-    if disk.snapshots:
-        way = disk.snapshots.way
-    if isinstance(disk, ClassVolumes) and way not in ("copy", "none"):
-        what = "disks of a StorageClass take `copy` (of claims), `none` or nothing"
-        yield "snapshots", what
-    if disk.path and disk.of_nodes:
+    yield from _mistakes_in_snapshots(tier.disk)
+    if tier.disk.path and tier.disk.of_nodes:
         what = (
             "give `path` for one disk of all nodes, or `disks` for those of each, not "
             "both"
         )
         yield "disks", what
-    if tier.wal and disk.is_placed_by_profile and not disk.of_nodes:
+    if tier.wal:
+        yield from _mistakes_beside_wal(tier, tier.wal)
+    yield from _mistakes_in_named_disks(tier, nodes, shared)
+
+
+def _mistakes_in_snapshots(disk: AnyDisk) -> Iterator[tuple[str, str]]:
+    """Ways of a snapshot that volumes of a StorageClass do not have."""
+    if not isinstance(disk, ClassVolumes) or disk.snapshots is None:
+        return
+    if disk.snapshots.way not in ("copy", "none"):
+        what = "disks of a StorageClass take `copy` (of claims), `none` or nothing"
+        yield "snapshots", what
+
+
+def _mistakes_beside_wal(tier: Tier, wal: Tier) -> Iterator[tuple[str, str]]:
+    """Keys of the data's disks that cannot stand beside a disk for WAL alone."""
+    disk = tier.disk
+    if disk.is_placed_by_profile and not disk.of_nodes:
         what = "`wal` needs a second disk of each node: name it as `wal` in `disks`"
         yield "wal", what
-    if tier.wal and tier.shared:
+    if tier.shared:
         what = "`shared_limit` counts the disks of data alone: leave it out, or `wal`"
         yield "shared_limit", what
-    if tier.wal and disk.burst_time_scale != 1 and _has_credit(tier.wal):
+    if disk.burst_time_scale != 1 and _has_credit(wal):
         what = (
             "`burst_time_scale` shortens the burst of the data's disk alone: leave it "
             "out, or the burst of `wal`"
         )
         yield "burst_time_scale", what
-    for name, place in disk.of_nodes.items():
-        for what in _mistakes_in_log(tier, place):
+
+
+def _mistakes_in_named_disks(
+    tier: Tier, nodes: int, shared: bool
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with `disks`, which names the disks of each node, or a pattern for all."""
+    disks = tier.disk.of_nodes
+    for name, node_disks in disks.items():
+        for what in _mistakes_in_log(tier, node_disks):
             yield f"disks.{name}.wal", what
-        # One path is a disk of each node on machines of their own.
-        if name == PATTERN and nodes > 1 and shared:
-            yield from _same_for_all(place)
-    if disk.of_nodes and PATTERN not in disk.of_nodes:
-        yield from _other_nodes(disk.of_nodes, node_names(nodes))
+    if not disks:
+        return
+    pattern = disks.get(PATTERN)
+    if pattern is None:
+        yield from _unmatched_nodes(disks, node_names(nodes))
+    # On machines of their own, one path is another disk for each node.
+    elif nodes > 1 and shared:
+        yield from _shared_paths(pattern)
 
 
 def _has_credit(tier: Tier) -> bool:
@@ -83,7 +104,7 @@ def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
         )
 
 
-def _same_for_all(pattern: NodeDisks) -> Iterator[tuple[str, str]]:
+def _shared_paths(pattern: NodeDisks) -> Iterator[tuple[str, str]]:
     """Paths of a pattern that are the same disk to all nodes."""
     paths = {"data": pattern.data, "wal": pattern.wal}
     for key, path in paths.items():
@@ -92,7 +113,7 @@ def _same_for_all(pattern: NodeDisks) -> Iterator[tuple[str, str]]:
             yield f"disks.{key}", f"{what}: give `path`, or name each"
 
 
-def _other_nodes(
+def _unmatched_nodes(
     disks: Mapping[str, NodeDisks], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Disks of no node, and nodes without a disk."""

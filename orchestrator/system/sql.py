@@ -6,8 +6,6 @@ commands open none, and it takes longer to import than they to answer."""
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from orchestrator import errors, model
 from orchestrator.keys.package_files import package_file, without_header
+from orchestrator.system import sockets
 from orchestrator.system.redaction import remember
 
 if TYPE_CHECKING:
@@ -222,10 +221,7 @@ def _given_up(
     def cut_off() -> None:
         cut.set()
         with suppress(OSError):
-            # A copy, because the descriptor itself is libpq's, which closes it later.
-            number = os.dup(connection.fileno())
-            with socket.socket(fileno=number) as copy:
-                copy.shutdown(socket.SHUT_RDWR)
+            sockets.end_descriptor(connection.fileno())
 
     timer = threading.Timer(limit_s, cut_off)
     timer.daemon = True

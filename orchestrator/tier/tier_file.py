@@ -61,6 +61,12 @@ _VM_CAPS = "vm_caps"
 _VM_LIMITS = "vm_limits"
 # Earlier releases told that by the words with which a sentence begins.
 _VM_LIMIT_WORDS = ("IOPS", "throughput", "burst IOPS", "burst throughput")
+# Keys that most tiers do not use. An amount that is 0 is known, so only None leaves it out.
+_LEFT_OUT_IF_EMPTY = (
+    *("in_memory", "product"),
+    *("read_latency_measured", "write_latency_measured"),
+)
+_LEFT_OUT_IF_UNKNOWN = ("size_bytes", "bought_iops", "bought_bytes_per_s")
 # A kind of disk that earlier releases had.
 _CONTROL_GROUP = "cgroup"
 # These have the same name in both.
@@ -81,22 +87,36 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
     # Most mechanisms have the name of their kind of disk, and files of earlier releases no `like`.
     if content["like"] == content["enforcement"]:
         content["like"] = None
-    # Keys that most tiers do not have are left out below. Files of earlier releases are then alike.
-    if not content["in_memory"]:
-        del content["in_memory"]
-    for key in ("read_latency_measured", "write_latency_measured"):
+    _leave_out_unused(content)
+    _split_vm_caps(content)
+    content.update(_rare_keys_of_the_tier(tier))
+    return content
+
+
+def _leave_out_unused(content: dict[str, Any]) -> None:
+    """Removes keys that most tiers do not use, so that files of earlier releases are alike."""
+    for key in _LEFT_OUT_IF_EMPTY:
         if not content[key]:
             del content[key]
-    for key in ("size_bytes", "bought_iops", "bought_bytes_per_s"):
+    for key in _LEFT_OUT_IF_UNKNOWN:
         if content[key] is None:
             del content[key]
-    if not content["product"]:
-        del content["product"]
-    if content[_VM_CAPS]:
-        content[_VM_LIMITS] = {}
-        for cap in content[_VM_CAPS]:
-            content[_VM_LIMITS][cap["text"]] = cap["limit"]
-        content[_VM_CAPS] = list(content[_VM_LIMITS])
+
+
+def _split_vm_caps(content: dict[str, Any]) -> None:
+    """Writes the machine's limits as sentences, and beside them which limit each is of."""
+    if not content[_VM_CAPS]:
+        return
+    limit_of_sentence: dict[str, str | None] = {}
+    for cap in content[_VM_CAPS]:
+        limit_of_sentence[cap["text"]] = cap["limit"]
+    content[_VM_CAPS] = list(limit_of_sentence)
+    content[_VM_LIMITS] = limit_of_sentence
+
+
+def _rare_keys_of_the_tier(tier: Mapping[str, Any]) -> dict[str, Any]:
+    """What few tiers have beside their parts; a tier has one disk if no `count` says more."""
+    content: dict[str, Any] = {}
     if tier["wal"]:
         content["wal"] = tier["wal"]
     if tier["count"] > 1:

@@ -62,6 +62,7 @@ OWNERS = {
     "urllib": {"system/http_client"},
     "urllib.parse": {"system/http_client"},
     "time": {"system/clock", "system/shell"},
+    "socket": {"system/sockets", "system/host"},
     "yaml": {"keys/yaml_text"},
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {

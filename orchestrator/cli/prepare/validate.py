@@ -3,13 +3,13 @@
 
 Keys, types, units and ranges are in a schema, so that an editor can complete and mark them. What
 several keys must be to each other, and whether a name is known, only reading the file tells. Tests
-make it from the records that read such files, and hold it against them."""
+make the schemas from the records that read such files, and compare both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.markup import escape
@@ -21,7 +21,6 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, KeyPlace, Mistake, UsageError
-from orchestrator.model import Plan
 
 # A file is of the kind of which it has most keys: one may be missing, or be a slip.
 _KEYS = {
@@ -83,7 +82,7 @@ class _GivenFile:
 
 
 def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
-    """Its kind, and its mistakes, each with its line if it has a key."""
+    """The kind of the file, and its mistakes, each with the line of its key, if it has one."""
     from orchestrator.keys import yaml_text
     from orchestrator.planning import named_files
 
@@ -167,7 +166,7 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
 
 
 def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
-    """UsageError with its mistakes."""
+    """Reads the file as the command that takes it does. UsageError with the file's mistakes."""
     from orchestrator.keys import schema, strict_records, yaml_text
     from orchestrator.load_generators.binding import bind
     from orchestrator.planning import project_files
@@ -195,10 +194,15 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
         defaults.of_file(typer.main.get_command(main.program), given.path)
 
 
-class _OnlyReadingApp(CampaignApp):
-    """An App that reads what a campaign names, and ends: nothing is planned."""
+class _AppThatEndsBeforePlanning(CampaignApp):
+    """What `validate` gives to the command `compare` in place of the App.
 
-    def plan(self, request: options.Request) -> Plan:
+    `compare` first turns its options into a request, and then asks its App for a plan. This one
+    reads the profiles and workloads of the request, and ends the command there.
+    """
+
+    def plan(self, request: options.Request) -> NoReturn:
+        """UsageError with the mistakes of these files; without any, the command ends well."""
         from orchestrator.cli.measure import reading
 
         reading.read(self, request)
@@ -206,21 +210,28 @@ class _OnlyReadingApp(CampaignApp):
 
 
 def _check_campaign(app: App, file: Path, where: str) -> None:
-    """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
+    """UsageError with the mistakes of a campaign's file, and of the files that it names.
+
+    `compare` itself reads them, so that no key is read in another way here.
+    """
+    program: Any = typer.main.get_command(main.program)
+    compare = program.loaded("compare")
+    arguments = [str(file), "--quiet"]
+    ends_early = _AppThatEndsBeforePlanning(**vars(app))
+    try:
+        compare.main(arguments, obj=ends_early, standalone_mode=False)
+    except typer.BadParameter as error:
+        _raise_as_mistake(error, where)
+
+
+def _raise_as_mistake(error: typer.BadParameter, where: str) -> NoReturn:
+    """UsageError that names the key of the file, where typer names a parameter of Python."""
     from orchestrator.keys import refusals
 
-    # The command itself reads them, so that no option is read in another way here.
-    program: Any = typer.main.get_command(main.program)
-    reading = _OnlyReadingApp(**vars(app))
-    words = [str(file), "--quiet"]
-    try:
-        program.loaded("compare").main(words, obj=reading, standalone_mode=False)
-    except typer.BadParameter as error:
-        # typer names a parameter of Python; in the file it is a key with hyphens.
-        option = str(getattr(error.param, "name", ""))
-        key = option.replace("_", "-")
-        why = option_values.why_refused(error)
-        refusals.raise_all([Mistake.at(KeyPlace(where, (key,)), why)])
+    parameter = str(getattr(error.param, "name", ""))
+    key = parameter.replace("_", "-")
+    why = option_values.why_refused(error)
+    raise refusals.refused([Mistake.at(KeyPlace(where, (key,)), why)]) from error
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,5 @@
 """PostgreSQL's nodes as containers: what they are started from, and what is set then."""
 
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ from orchestrator.databases.postgresql import settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.powers import ContainerSpec, Network, World
+from orchestrator.system import sockets
 
 START_DEADLINE_S = 300.0
 _PASSWORDS_S = START_DEADLINE_S - 10.0  # then the node itself says what was wrong
@@ -68,20 +68,17 @@ def set_passwords(
 
 def raise_if_taken(port: int) -> None:
     """UnavailableError if a port of this machine is in use."""
-    with socket.socket() as probe:
-        # A port that was in use a minute ago (TIME_WAIT) would otherwise seem taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise UnavailableError(
-                f"port {port} on 127.0.0.1 is taken ({error.strerror})",
-                advice=(
-                    "free it, or choose another `port` in the profile. Without `port` "
-                    "any free one is used. `tierbench clean` removes what an earlier "
-                    "campaign left"
-                ),
-            ) from error
+    try:
+        sockets.require_free(port)
+    except OSError as error:
+        raise UnavailableError(
+            f"port {port} on {sockets.LOOPBACK} is taken ({error.strerror})",
+            advice=(
+                "free it, or choose another `port` in the profile. Without `port` "
+                "any free one is used. `tierbench clean` removes what an earlier "
+                "campaign left"
+            ),
+        ) from error
 
 
 def verified(image: str, asked: Mapping[str, str], world: World) -> str:

@@ -4,7 +4,6 @@ By WebSocket (portforward, v4): 0 data, 1 errors; the first frame of each channe
 port's number, in two bytes. By a relay in the pod the channels are those of a command."""
 
 import contextlib
-import socket
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +16,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.extensions.kubernetes import channels
 from orchestrator.extensions.kubernetes.connection import Api, Refused, Unanswered
 from orchestrator.extensions.kubernetes.trouble import MAIN
+from orchestrator.system import sockets
 from orchestrator.system.shell import script
 
 # The channel of bytes from a port. The first frame of its channels is the port's number.
@@ -44,9 +44,7 @@ class PortForward:
         if address:
             self._ways[channels.OUTPUT] = _relaying(api, pod_path, port, address)
         try:
-            self._listener = socket.create_server(
-                ("127.0.0.1", local_port or 0), backlog=128
-            )
+            self._listener = sockets.listener(local_port)
         except OSError as error:
             raise UnavailableError(
                 f"the port {local_port} is taken ({error})",
@@ -59,7 +57,7 @@ class PortForward:
     def close(self) -> None:
         """No new connections; those that are open end with the pod."""
         with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
+            sockets.end(self._listener)
         self._listener.close()
 
     def _accept(self) -> None:
@@ -71,7 +69,7 @@ class PortForward:
             # Each connection has a WebSocket of its own: one that breaks ends no other.
             threading.Thread(target=self._carry, args=(here,), daemon=True).start()
 
-    def _carry(self, here: socket.socket) -> None:
+    def _carry(self, here: sockets.Socket) -> None:
         """Carries a connection by the first way at whose end something listens."""
         undelivered = b""
         with here:
@@ -127,7 +125,7 @@ class ForwardedConnection:
     """
 
     def __init__(
-        self, here: socket.socket, there: Any, channel: int, sent: bytes
+        self, here: sockets.Socket, there: Any, channel: int, sent: bytes
     ) -> None:
         self._here = here
         self._there = there

@@ -5,7 +5,6 @@ A machine elsewhere on which containers of ours may read is an `AgentMachine` (a
 
 import os
 import platform
-import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -14,7 +13,7 @@ from typing import Any
 
 from orchestrator.platforms.common.machine_facts import OF_FACTS, facts_in, text_of
 from orchestrator.powers import ClockOffset, MachineFacts
-from orchestrator.system import files
+from orchestrator.system import files, host
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 
@@ -28,7 +27,7 @@ class LocalMachine:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
-        self.name = socket.gethostname()
+        self.name = host.name()
 
     def facts(self) -> MachineFacts:
         texts: dict[str, str] = {}

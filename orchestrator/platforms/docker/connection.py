@@ -5,7 +5,6 @@ repeated, and labels mark what is made."""
 import ipaddress
 import os
 import re
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -28,18 +27,11 @@ from orchestrator.platforms.common.labels import (
 )
 from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import CertificateFile, Clock, GuardBeats
+from orchestrator.system import sockets
 
 _SSH = "ssh://"
 # Silence before an answer: longer than a busy engine needs to remove what is large.
 SILENCE_S = 110
-# A vanished machine is an error within half a minute, as of SQL.
-_KEEPALIVE = (
-    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
-)
 _START = (
     "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
 )
@@ -150,7 +142,7 @@ def _environment_of(engine: str | None) -> dict[str, str]:
 def _keep_alive(api: Any) -> None:
     for scheme in ("http://", "https://"):
         pool = api.get_adapter(scheme).poolmanager
-        pool.connection_pool_kw["socket_options"] = _KEEPALIVE
+        pool.connection_pool_kw["socket_options"] = sockets.KEEPALIVE
 
 
 def _without_tls(host: str) -> UsageError:
@@ -167,9 +159,7 @@ def _require_listening(host: str, silence_s: float) -> None:
     # docker-py would find that out as well, but leaves its own socket unclosed.
     scheme, _, path = host.partition("://")
     if scheme == "unix":
-        with socket.socket(socket.AF_UNIX) as tried:
-            tried.settimeout(silence_s)
-            tried.connect(path)
+        sockets.require_listening(path, silence_s)
 
 
 def _host_of_context(name: str | None) -> str:
@@ -195,7 +185,7 @@ def reach(url: str) -> Reach:
 
 def _of(host: str) -> Reach:
     try:
-        address = socket.gethostbyname(host)
+        address = sockets.address_of(host)
     except OSError as error:
         raise UnavailableError(
             f"the Docker engine's machine {host}: {error.strerror}",

@@ -1,6 +1,5 @@
 """A container of an engine: its commands and their streams, and files that go in and out."""
 
-import socket as sockets
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
@@ -24,7 +23,7 @@ from orchestrator.powers import (
     How,
     Machine,
 )
-from orchestrator.system import at_once
+from orchestrator.system import at_once, sockets
 from orchestrator.system.redaction import remember_environment
 
 _MOST_LOG_LINES = 1_000_000  # the limit where an engine keeps more than it was told to
@@ -74,7 +73,7 @@ class DockerStreams:
 
     def end_input(self) -> None:
         with suppress(OSError):
-            self._socket.shutdown(sockets.SHUT_WR)
+            sockets.end_sending(self._socket)
 
 
 def _exit_code(execution: Mapping[str, Any]) -> int:

@@ -11,9 +11,9 @@ from orchestrator.analysis.telemetry.use.node_values import (
 
 # Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
 QUEUEING = 2.0
-QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
-# Multiple of the cap that those in flight would do without it. The gate lets a disk's latency be 15
-# % off, and the estimate with it. A cap that holds back less than this may hold back nothing.
+QUEUE_DEPTH = 2.0  # I/Os in flight: the same, if the idle latency is not known
+# Multiple of the cap that the I/Os in flight would do without it. The gate lets a disk's latency be
+# 15 % off, and the estimate with it. A cap that holds back less than this may hold back nothing.
 BINDING = 1.25
 # Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
 # cap holds any back.
@@ -28,44 +28,56 @@ OTHER_CAPS: Mapping[CapName, CapName] = {"iops": "bandwidth", "bandwidth": "iops
 def binds(cap: CapName, values: Evidence) -> bool:
     """Whether a cap that is reached holds I/Os back.
 
-    The disk's own account decides where it is clear. Otherwise I/Os must queue behind the cap, or
-    the I/Os in flight would do more without the cap.
+    The accounts of the disk and of the provider decide where they are clear. Otherwise I/Os must
+    queue behind the cap, or those in flight would do more without it.
     """
-    # The disk's own account outranks what rates look like; between the two bounds it is not clear.
+    # What a disk counts itself outranks what its rates look like.
     counted_pct = values.counted_pct(cap)
     if counted_pct is not None and counted_pct < HELD_BACK_PCT:
         return False
     if counted_pct is not None and counted_pct >= SURELY_HELD_BACK_PCT:
         return True
-    # Minutes below a limit may have had seconds at it, so that they deny nothing.
+    # A provider's minutes below the limit may have had seconds at it: they can only affirm.
     reach = values.reach(cap)
     if largest(reach.disk_pct, reach.machine_pct) >= SURELY_HELD_BACK_PCT:
         return True
-    await_s = values.disk.disk_await_s
-    idle_s = values.disk.idle_disk_latency_s
-    in_flight = values.disk.disk_queue_depth or 0.0
-    if await_s is None or not idle_s:
-        return in_flight >= QUEUE_DEPTH
-    if await_s >= QUEUEING * idle_s:
+    # No account is clear, so latency and rate decide.
+    if _queues(values, QUEUEING):
         return True
-    iops = values.disk.disk_iops or 0.0
-    if not iops:
-        return False
-    # Little's law: those in flight would do so many I/Os without a cap. The rate is in units of the
-    # cap, since I/Os are alike with it and without.
-    unlimited_iops = in_flight / idle_s
-    use_pct = values.caps.of_cap_pct(cap) or 0.0
-    times = unlimited_iops / iops * use_pct / 100
-    return times >= BINDING
+    return _would_do_more_without(cap, values)
 
 
-def has_waiting(values: Evidence) -> bool:
-    """Whether I/Os take longer than on the idle disk, or, if that is not known, queue."""
+def _queues(values: Evidence, latency_multiple: float) -> bool:
+    """Whether I/Os take so many times as long as on the idle disk, or, if its latency is not known,
+    whether so many are in flight that some wait."""
     await_s = values.disk.disk_await_s
     idle_s = values.disk.idle_disk_latency_s
     if await_s is None or not idle_s:
         return (values.disk.disk_queue_depth or 0.0) >= QUEUE_DEPTH
-    return await_s >= BINDING * idle_s
+    return await_s >= latency_multiple * idle_s
+
+
+def _would_do_more_without(cap: CapName, values: Evidence) -> bool:
+    """Whether the I/Os in flight would clearly exceed the cap if there was none.
+
+    By Little's law: rate = I/Os in flight ÷ the time of one, which without a cap is the idle disk's
+    latency. False if that latency or the rate is not known.
+    """
+    idle_s = values.disk.idle_disk_latency_s
+    iops = values.disk.disk_iops
+    if values.disk.disk_await_s is None or not idle_s or not iops:
+        return False
+    unlimited_iops = (values.disk.disk_queue_depth or 0.0) / idle_s
+    speedup = unlimited_iops / iops
+    # The cap may be one of bytes. I/Os are as large with it as without, so that the use of any cap
+    # grows with their rate.
+    unlimited_use_pct = speedup * (values.caps.of_cap_pct(cap) or 0.0)
+    return unlimited_use_pct / 100 >= BINDING
+
+
+def has_waiting(values: Evidence) -> bool:
+    """Whether I/Os take longer than on the idle disk, or, if that is not known, queue."""
+    return _queues(values, BINDING)
 
 
 def reported_owner(cap: CapName, values: Evidence) -> Literal["disk", "machine"] | None:
