@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from orchestrator.powers.clocks import Clock as Clock, Moment as Moment
 from orchestrator.powers.commands import Completed as Completed, Shell as Shell
@@ -65,6 +65,19 @@ class Finding:
     subject: str
     ok: bool | None
     text: str
+
+    @classmethod
+    def fine(cls, subject: str, text: str) -> Self:
+        return cls(subject, ok=True, text=text)
+
+    @classmethod
+    def wrong(cls, subject: str, text: str) -> Self:
+        return cls(subject, ok=False, text=text)
+
+    @classmethod
+    def open(cls, subject: str, text: str) -> Self:
+        """What only a campaign can tell."""
+        return cls(subject, ok=None, text=text)
 
 
 @dataclass(frozen=True)

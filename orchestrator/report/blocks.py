@@ -28,6 +28,16 @@ class Cell:
     strong: bool = False
 
 
+def absent(text: str, detail: str = "") -> Cell:
+    """The cell of a value that should be there; `text` says why it is not."""
+    return Cell(text, detail, missing=True)
+
+
+def heading(text: str) -> Cell:
+    """The cell of a row that is a heading: such a row has no other."""
+    return Cell(text, strong=True)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table. Numbers stand on the right."""
@@ -45,8 +55,8 @@ class Table:
     remarks: tuple[str, ...] = ()
 
 
-_LOST = Cell("missing", missing=True)
-_NOT_MEASURED = Cell("not measured", missing=True)
+_LOST = absent("missing")
+_NOT_MEASURED = absent("not measured")
 # What stands in the place of a value.
 _BARE: frozenset[Cell | str] = frozenset(["", Cell(""), _LOST, _NOT_MEASURED])
 Row = str | Cell | Mapping[str, Cell | str]
@@ -88,7 +98,7 @@ def _is_unmeasured(contents: Collection[Cell | str]) -> bool:
 def _drawn(row: Row, columns: Iterable[Column]) -> tuple[Cell, ...]:
     # A row of one cell is a heading to all that draw tables.
     if isinstance(row, str):
-        return (Cell(row, strong=True),)
+        return (heading(row),)
     if isinstance(row, Cell):
         return (row,)
     return tuple(_as_cell(row[column.title]) for column in columns)

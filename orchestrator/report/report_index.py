@@ -94,7 +94,7 @@ class ReportIndex(Asked):
         """
         # A gap says why it is one: an empty cell could be taken for zero.
         if summary is None:
-            return blocks.Cell(self.absence(profile, workload, metric), missing=True)
+            return blocks.absent(self.absence(profile, workload, metric))
         detail = wording.spread(summary)
         done = len(self.finished(profile, workload))
         # The others may lack it because they were the worst, as those that did not recover.

@@ -54,10 +54,15 @@ if TYPE_CHECKING:
 _Read = TypeVar("_Read")
 
 
-def load(campaign: Path, tables: bool = True) -> Results:
-    """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
-    samples and transactions."""
-    return _load(campaign, partial(_run_in, with_tables=tables))
+def load(campaign: Path) -> Results:
+    """Reads a campaign from its files, with intervals, samples and transactions. UsageError if it
+    is none."""
+    return _load(campaign, partial(_run_in, with_tables=True))
+
+
+def load_without_tables(campaign: Path) -> Results:
+    """Reads the plan and the records of a campaign, which is fast. UsageError if it is none."""
+    return _load(campaign, partial(_run_in, with_tables=False))
 
 
 def load_again(campaign: Path, before: runs_read_before.RunsReadBefore) -> Results:

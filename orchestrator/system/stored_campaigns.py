@@ -87,7 +87,7 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     """What a list says of one folder, with the fault of one that cannot be read."""
     stamp_s = from_stamp(folder.name)
     try:
-        campaign = store.load(folder, tables=False)
+        campaign = store.load_without_tables(folder)
         made_s = began_s(campaign)
         if stamp_s is not None:
             made_s = stamp_s

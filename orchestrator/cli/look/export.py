@@ -215,4 +215,4 @@ def _print_check(check: Check, app: App) -> None:
     lines = [f"{check.where}: {check.checked}"]
     lines += [f"  differs: {text}" for text in check.differences]
     for line in lines:
-        app.out.print(line, markup=False, soft_wrap=True)
+        app.out.sentence(line)

@@ -34,7 +34,7 @@ def kept_answer(folder: Path) -> KeptAnswer | None:
         text = plain_files.read(folder / campaign_folders.VERDICT)
         if not judged_runs.kept(folder).has_verdict(basis, text):
             return None
-        campaign = store.load(folder, tables=False)
+        campaign = store.load_without_tables(folder)
         # A link or a pipe in a run's folder leaves the run out, and changes no file of it.
         if not judged_runs.is_whole(campaign):
             return None

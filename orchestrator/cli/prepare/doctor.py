@@ -101,7 +101,7 @@ def _certificate_finding(certificate: powers.CertificateFile) -> Finding:
         text = "it could not be read as PEM, so its expiry is not known"
     else:
         text = f"it expires at {format_moment(end_s)}; a campaign must end before that"
-    return Finding(certificate.what, ok=None, text=text)
+    return Finding.open(certificate.what, text)
 
 
 def _image(tag: str, platform: powers.Platform) -> Finding:
@@ -113,10 +113,10 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
         return Finding(subject, not wrong, wrong or "there")
     if isinstance(platform, DockerMachines):
         text = "`tierbench setup` builds it; a campaign copies it there"
-        return Finding(subject, ok=None, text=text)
+        return Finding.open(subject, text)
     ways = platform.images.ways_to_get(tag)
     text = f"`tierbench setup` builds it; elsewhere: {ways}"
-    return Finding(subject, ok=False, text=text)
+    return Finding.wrong(subject, text)
 
 
 def examine(
@@ -132,7 +132,7 @@ def examine(
         engine = app.connect()
     except errors.UnavailableError as error:
         problem = f"{error.what}; {error.advice}"
-        docker = [Finding("Docker engine", ok=False, text=problem)]
+        docker = [Finding.wrong("Docker engine", problem)]
     else:
         docker = list(examine_platform(engine, app.root))
         # The nodes run elsewhere, where what this machine has does not count.
@@ -150,7 +150,7 @@ def _generator_findings(engine: powers.Platform) -> Iterator[Finding]:
         place = ObjectPlace(owned.entry.whereabouts, owned.origin)
         describe_whereabouts = place.imported()
         text = describe_whereabouts(engine)
-        yield Finding(f"load generator {name}", ok=True, text=text)
+        yield Finding.fine(f"load generator {name}", text)
 
 
 def _machine_findings(app: App) -> Iterator[Finding]:
@@ -164,23 +164,22 @@ def _machine_findings(app: App) -> Iterator[Finding]:
         pressure = (
             "this kernel does not have it (psi=1 turns it on): runs do not record it"
         )
-    yield Finding(
+    yield Finding.fine(
         "processors",
-        ok=True,
-        text=f"{facts.cpus} (all nodes and the client share them)",
+        f"{facts.cpus} (all nodes and the client share them)",
     )
-    yield Finding("memory", ok=True, text=format_bytes(facts.memory_bytes))
-    yield Finding("free space for disks", ok=True, text=f"{free} at {app.cache}")
+    yield Finding.fine("memory", format_bytes(facts.memory_bytes))
+    yield Finding.fine("free space for disks", f"{free} at {app.cache}")
     yield _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`")
     yield _device(
         "/dev/loop-control",
         machine,
         "emulated disks need loop devices: `modprobe loop`",
     )
-    yield Finding("pressure stall information", ok=True, text=pressure)
+    yield Finding.fine("pressure stall information", pressure)
 
 
 def _device(path: str, machine: powers.Machine, remedy: str) -> Finding:
     if machine.exists(path):
-        return Finding(path, ok=True, text="there")
-    return Finding(path, ok=False, text=remedy)
+        return Finding.fine(path, "there")
+    return Finding.wrong(path, remedy)

@@ -100,13 +100,13 @@ def init(
         )
     _write(texts)
     for file in texts:
-        app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
+        app.out.sentence(f"wrote {_from_here(file)}")
     if name is not None and _shows_what_it_lacks(app, places.file("profile", name)):
         return
     command = _command_for(profile_place, workload_place, is_like_shipped, options)
     if campaign is not None:
         command = f"compare {campaign}.yaml"
-    app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+    app.out.sentence(f"next: tierbench {command} --dry-run")
 
 
 def _command_for(
@@ -132,9 +132,9 @@ def _shows_what_it_lacks(app: App, profile: Path) -> bool:
     _, mistakes = validate.read(app, file)
     for mistake in mistakes:
         line = f"still missing: {mistake.where}: {mistake.what}"
-        app.out.print(line, soft_wrap=True, markup=False)
+        app.out.sentence(line)
     if mistakes:
-        app.out.print(f"next: tierbench validate {file}", soft_wrap=True)
+        app.out.sentence(f"next: tierbench validate {file}")
     return bool(mistakes)
 
 

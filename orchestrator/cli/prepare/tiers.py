@@ -150,7 +150,7 @@ def set_limits(
     # A run that has ended has its limits in its record, which nothing may change.
     folder = unfinished_runs.unfinished_run(results, run)
     # A run's folder is CAMPAIGN/runs/RUN.
-    campaign = store.load(folder.parent.parent, tables=False).plan
+    campaign = store.load_without_tables(folder.parent.parent).plan
     world = app.world(campaign.platform, campaign.placing)
     # The guard of a campaign stands on the platform, wherever that was started.
     running = world.platform.guard.other()

@@ -49,8 +49,8 @@ def examine(
         named = ""
         if api.context:
             named = f"context {api.context}, "
-        yield Finding(
-            "Kubernetes cluster", ok=True, text=f"{named}{api.host}, version {version}"
+        yield Finding.fine(
+            "Kubernetes cluster", f"{named}{api.host}, version {version}"
         )
         yield from _machines(machines)
         needed: dict[str, list[str]] = dict(_words("needed"))
@@ -62,13 +62,13 @@ def examine(
             yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
         for subject, text in _words("only_a_campaign_tells").items():
-            yield Finding(subject, ok=None, text=text)
+            yield Finding.open(subject, text)
 
 
 def _machines(machines: list[Thing]) -> Iterator[Finding]:
     if not machines:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
-        yield Finding("machines", ok=False, text=text)
+        yield Finding.wrong("machines", text)
         return
     zones = {label_of(machine, placing.ZONE) for machine in machines} - {""}
     named = ""
@@ -78,12 +78,12 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
     # A replicated database has three nodes at least.
     if len(machines) >= 3:
         few = ""
-    yield Finding("machines", ok=True, text=f"{len(machines)}{named}{few}")
+    yield Finding.fine("machines", f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
         memory = format_bytes(manifests.size_bytes(str(room.get("memory", "0"))))
         text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
-        yield Finding(f"machine {name_of(machine)}", ok=True, text=text)
+        yield Finding.fine(f"machine {name_of(machine)}", text)
 
 
 def _right(
@@ -111,7 +111,7 @@ def _right(
             refused.append(verb)
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
-        return Finding(subject, ok=True, text=f"given: {what_for}")
+        return Finding.fine(subject, f"given: {what_for}")
     return Finding(
         subject, ok, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}"
     )
@@ -134,20 +134,19 @@ def _storage(api: Api) -> Iterator[Finding]:
     classes = _seen(api, address("storage class"))
     most_disks = _most_disks(_seen(api, _ATTACHMENTS))
     if not classes:
-        yield Finding(
+        yield Finding.open(
             "storage classes",
-            ok=None,
-            text="none is seen: only emulated tiers can be compared",
+            "none is seen: only emulated tiers can be compared",
         )
     for storage_class in classes:
         yield _storage_class(storage_class, most_disks)
     snapshots = _seen(api, address("snapshot class"))
     if snapshots:
         drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
-        yield Finding("volume snapshots", ok=True, text=drivers)
+        yield Finding.fine("volume snapshots", drivers)
     else:
         text = "no class is seen: data are loaded for every run"
-        yield Finding("volume snapshots", ok=None, text=text)
+        yield Finding.open("volume snapshots", text)
 
 
 def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Finding:
@@ -160,7 +159,7 @@ def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Findi
     hints = _words("drivers")
     if driver in hints:
         text += f"; {hints[driver]}"
-    return Finding(f"storage class {name_of(storage_class)}", ok=True, text=text)
+    return Finding.fine(f"storage class {name_of(storage_class)}", text)
 
 
 def _most_disks(nodes: Iterable[Thing]) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from orchestrator.analysis.campaigns.campaign_list import NOT_JUDGED, Entry
 from orchestrator.extensions.over_time import across_days
 from orchestrator.extensions.over_time.trend import Level, Point, Trend
 from orchestrator.metrics import METRICS, value_in_words
-from orchestrator.report.blocks import Cell, Row, Table, table_of
+from orchestrator.report.blocks import Cell, Row, Table, absent, table_of
 from orchestrator.texts import prose
 
 # ------------------------------------------------------------------ the list of campaigns
 
-_NO_RUNS = Cell("–", missing=True)
+_NO_RUNS = absent("–")
 _LISTED = ("Kind", "Question", "Database", "Runs done", "Answer")
 
 
@@ -55,7 +55,7 @@ def _listed(entry: Entry) -> Row:
     row["Answer"] = entry.answer
     # An empty answer would look like a campaign that named no tier.
     if not entry.answer:
-        row["Answer"] = Cell(NOT_JUDGED, missing=True)
+        row["Answer"] = absent(NOT_JUDGED)
     return row
 
 
@@ -89,7 +89,7 @@ def _point(point: Point) -> Row:
     for end in (point.ci_low, point.ci_high):
         if end is not None:
             ends.append(units.format_number(end))
-    code = Cell("not recorded", missing=True)
+    code = absent("not recorded")
     if point.revision:
         code = Cell(point.revision)
     row: dict[str, Cell | str] = {}

@@ -129,7 +129,7 @@ def _trend(
         # `history` without --trend lists those that cannot be read, with why.
         if not entry.fault and entry.is_campaign:
             # Records alone: of a campaign only its mean counts, and reading tables takes long.
-            campaigns.append(store.load(results / entry.folder, tables=False))
+            campaigns.append(store.load_without_tables(results / entry.folder))
     allowed: frozenset[str] = frozenset()
     if across:
         allowed = frozenset(["machines"])
@@ -223,7 +223,7 @@ def _stored(results: Path, but: Sequence[str]) -> Iterator[Results]:
     for folder in stored_campaigns.folders(results):
         with suppress(TierbenchError):
             if folder.name not in but:
-                yield store.load(folder, tables=False)
+                yield store.load_without_tables(folder)
 
 
 baseline = typer.Typer(help="Names for stored campaigns, to compare later ones with.")

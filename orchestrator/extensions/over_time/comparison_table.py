@@ -6,7 +6,7 @@ from orchestrator import units
 from orchestrator.extensions.over_time import comparing
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Row, Table, table_of
+from orchestrator.report.blocks import Cell, Row, Table, absent, table_of
 from orchestrator.texts import prose
 
 
@@ -34,7 +34,7 @@ def _change_row(change: comparing.ProfileDelta) -> Row:
     verdict = Cell("", word=delta.verdict)
     # The runs differ, but too few campaigns say whether days do so too. So it is no "worse".
     if change.changed_since:
-        verdict = Cell("changed since", missing=True)
+        verdict = absent("changed since")
     words = units.format_change(delta.change_pct)
     runs = f"{delta.n_baseline} → {delta.n_contender}"
     cell = Cell(words, detail=wording.interval(delta))

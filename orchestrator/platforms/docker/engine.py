@@ -107,7 +107,7 @@ class DockerPlatform:
         # Engines before 20.10 do not say it.
         groups = facts["CgroupVersion"] or " unknown"
         version = f"version {facts['ServerVersion']}, control groups v{groups}"
-        return (Finding("Docker engine", ok=True, text=version),)
+        return (Finding.fine("Docker engine", version),)
 
     def _info(self) -> dict[str, Any]:
         return dict(

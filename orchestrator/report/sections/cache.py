@@ -11,6 +11,7 @@ from orchestrator.report.blocks import (
     Part,
     Row,
     Section,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -67,7 +68,7 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
     # Runs that count may be of a server that does not tell its sizes.
     if facts:
         absence = "not recorded"
-    cells["What follows"] = Cell(absence, missing=True)
+    cells["What follows"] = absent(absence)
     return cells
 
 
@@ -81,7 +82,7 @@ def _first_read(sizes_bytes: Iterable[float | None]) -> float | None:
 
 def _size(size_bytes: float | None) -> Cell:
     if size_bytes is None:
-        return Cell("missing", missing=True)
+        return absent("missing")
     return Cell(units.format_bytes(size_bytes))
 
 

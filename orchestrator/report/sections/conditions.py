@@ -13,6 +13,7 @@ from orchestrator.report.blocks import (
     Part,
     Section,
     Table,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -123,7 +124,7 @@ def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
 def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
     """The cells of a node's size. None: others run the node, and did not declare its size."""
     if size is None:
-        undeclared = Cell("not declared", missing=True)
+        undeclared = absent("not declared")
         return {
             "CPUs per node": undeclared,
             "Memory per node": undeclared,

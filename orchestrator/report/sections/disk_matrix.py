@@ -20,6 +20,7 @@ from orchestrator.report.blocks import (
     Row,
     Section,
     Table,
+    absent,
     table_of,
 )
 from orchestrator.report.charts import charts
@@ -156,7 +157,7 @@ def _ceilings(index: ReportIndex, measured: ByTier) -> Table:
         if profile.name in measured:
             row |= _ceiling_cells(profile, measured[profile.name])
         else:
-            row |= dict.fromkeys(_CEILING_TITLES, Cell("missing", missing=True))
+            row |= dict.fromkeys(_CEILING_TITLES, absent("missing"))
         rows.append(row)
     return table_of(rows, ("Tier",), (_ABOUT_CEILINGS,))
 

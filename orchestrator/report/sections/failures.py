@@ -14,6 +14,7 @@ from orchestrator.report.blocks import (
     Row,
     Section,
     Table,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -85,12 +86,12 @@ def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
     if levels:
         return Cell(", ".join(sorted(levels)))
     if not runs:
-        return Cell("missing", missing=True)
+        return absent("missing")
     # PostgreSQL gives each level under its own name, so it need not be asked.
     database = index.campaign.plan.profile(tier).cluster.database
     if database == "postgresql" and _asked(load) in _LEVELS:
         return Cell("as asked")
-    return Cell("not read back", missing=True)
+    return absent("not read back")
 
 
 def _levels_told(runs: Iterable[results.RunData]) -> set[str]:

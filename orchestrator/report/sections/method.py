@@ -19,6 +19,7 @@ from orchestrator.report.blocks import (
     Paragraph,
     Part,
     Section,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -195,7 +196,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     outcome = Cell("done")
     loss = index.campaign.loss(run)
     if loss is not None:
-        outcome = Cell(loss.label, missing=True)
+        outcome = absent(loss.label)
     # Relative, so that the link holds wherever the folder is copied to.
     files = Cell("none")
     if data is not None:
@@ -219,8 +220,8 @@ def _begin(data: results.RunData | None) -> Cell:
     if window is not None:
         return Cell(units.format_moment(window.start_s))
     if data is not None and data.record.outcome == "done":
-        return Cell("not recorded", missing=True)
-    return Cell("never measured", missing=True)
+        return absent("not recorded")
+    return absent("never measured")
 
 
 def _files(campaign: results.Results) -> Iterator[Paragraph]:

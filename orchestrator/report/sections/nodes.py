@@ -10,6 +10,7 @@ from orchestrator.report.blocks import (
     Row,
     Section,
     Table,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -78,7 +79,7 @@ def _node_table(
 def _row_without_nodes(
     index: ReportIndex, tier: str, workload: str, head: Cell
 ) -> dict[str, Cell]:
-    lacks = Cell("missing", missing=True)
+    lacks = absent("missing")
     # A cluster of one node has its figures in the table of tiers, so none is missing.
     if index.finished(tier, workload):
         lacks = Cell("")

@@ -12,6 +12,7 @@ from orchestrator.report.blocks import (
     Part,
     Row,
     Section,
+    absent,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -64,7 +65,7 @@ def _row_without_cause(index: ReportIndex, tier: str, workload: str) -> Row:
         why = "could not be told"
     head = Cell(tier, tier=tier)
     values = dict.fromkeys(_EVIDENCE.values(), Cell(""))
-    return {"Tier": head, "Limited by": Cell(why, missing=True), **values}
+    return {"Tier": head, "Limited by": absent(why), **values}
 
 
 def _row_with_cause(tier: str, bottleneck: Bottleneck) -> Row:
@@ -82,7 +83,7 @@ def _evidence(bottleneck: Bottleneck, name: str) -> Cell:
     """A value, and beside the time of an I/O that on the idle disk."""
     value = bottleneck.evidence.get(name)
     if value is None:
-        return Cell("not measured", missing=True)
+        return absent("not measured")
     text = units.format_quantity(value, _unit(name))
     # The time of an I/O says only beside the idle disk's whether it waited in a queue.
     if name != "disk_await_s":

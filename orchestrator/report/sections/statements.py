@@ -15,6 +15,7 @@ from orchestrator.report.blocks import (
     Row,
     Section,
     Table,
+    heading,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -96,7 +97,7 @@ def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
     table, window_s = pooled(records)
     if table.empty:
         return
-    yield Cell(title, strong=True)
+    yield heading(title)
     # `pooled` has them by their time, the longest first.
     shown = _means_of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
     for query, values in shown.iterrows():

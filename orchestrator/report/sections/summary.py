@@ -17,7 +17,7 @@ from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.design import slo, used_profiles
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
+from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, absent, table_of
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.texts import prose
 
@@ -297,8 +297,8 @@ def _no_change(
     baseline = index.verdict.baseline
     if index.figures.cell(baseline, workload, by.metric, by.scope) is None:
         lacking = _lacking(index, baseline, workload, by)
-        return Cell(f"{baseline}: {lacking.text}", lacking.detail, missing=True)
-    return Cell("no change", missing=True)
+        return absent(f"{baseline}: {lacking.text}", lacking.detail)
+    return absent("no change")
 
 
 def _lacking(index: ReportIndex, tier: str, workload: str, by: ComparedFigure) -> Cell:
@@ -306,5 +306,5 @@ def _lacking(index: ReportIndex, tier: str, workload: str, by: ComparedFigure) -
     average = index.figures.cell(tier, workload, LATENCY_AVG)
     # There were transactions, but fewer than the 1,000 that a p99 takes.
     if by == ComparedFigure(LATENCY_P99) and average is not None:
-        return Cell("no p99", "too few transactions", missing=True)
-    return Cell(index.absence(tier, workload, by.metric), missing=True)
+        return absent("no p99", "too few transactions")
+    return absent(index.absence(tier, workload, by.metric))

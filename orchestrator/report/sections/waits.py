@@ -7,11 +7,11 @@ from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.facts import WaitFacts
 from orchestrator.report.blocks import (
     Block,
-    Cell,
     Paragraph,
     Part,
     Row,
     Section,
+    heading,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -117,6 +117,6 @@ def _rows(title: str, sampled: Sequence[WaitFacts]) -> Iterator[Row]:
     # A heading without rows would say that sessions waited for nothing.
     if not runs:
         return
-    yield Cell(title, strong=True)
+    yield heading(title)
     for name, share_pct in shares_pct.most_common(_MOST):
         yield {_EVENT: name, _SHARE: f"{share_pct / runs:.1f}"}

@@ -65,7 +65,7 @@ class Resumption:
     @cached_property
     def before(self) -> results.Results:
         """The campaign as it was left."""
-        return store.load(self.folder, tables=False)
+        return store.load_without_tables(self.folder)
 
     @property
     def plan(self) -> Plan:
@@ -128,7 +128,7 @@ class Resumption:
         return now
 
     def _records(self) -> Iterator[Record]:
-        return (data.record for data in store.load(self.folder, tables=False).runs)
+        return (data.record for data in store.load_without_tables(self.folder).runs)
 
     def begin(self, now: Mapping[str, Any], now_s: float, parts: Parts) -> Plan:
         """Makes the folder ready to go on; returns the plan, which notes the interruption.

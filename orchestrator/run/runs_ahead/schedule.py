@@ -238,7 +238,7 @@ def retried(folder: Path) -> Plan | None:
     with: what made them fail may be mended by then.
     """
     # Outcomes stand in the records, so that no table need be read.
-    campaign = store.load(folder, tables=False)
+    campaign = store.load_without_tables(folder)
     plan = campaign.plan
     again = _last_attempts(plan, _failed(campaign))
     if not again:

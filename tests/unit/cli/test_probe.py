@@ -146,7 +146,7 @@ def test_the_dry_run_shows_it_and_a_rehearsal_and_a_copy_of_the_plan_keep_it(
     (probe,) = rehearsal.rehearsed(plan).probes
     assert probe.generator == DRY
     folder = campaign_writing.create(tmp_path, plan, {}, 1_750_000_000.0)
-    assert store.load(folder, tables=False).plan == plan
+    assert store.load_without_tables(folder).plan == plan
 
 
 # ------------------------------------------------------------------ when it was measured
@@ -219,4 +219,4 @@ def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
     assert not dict(resumed_conditions.plan_differences(before))
     runs = tuple(run for run in probed.plan.runs if run.workload != "tpcc-probe")
     campaign_writing.save_plan(folder, replace(probed.plan, probes=(), runs=runs))
-    assert "tpcc-probe" in str(store.load(folder, tables=False).plan.notes), "left out"
+    assert "tpcc-probe" in str(store.load_without_tables(folder).plan.notes), "left out"

@@ -427,7 +427,7 @@ def test_the_dates_of_a_copied_campaign_are_not_its_time(
 ) -> None:
     """Its files say that it was gone on with for half an hour, an hour after it began."""
     left = left_after_an_hour(tmp_path)
-    plan = store.load(left, tables=False).plan
+    plan = store.load_without_tables(left).plan
     note = Note("interrupted", "interruption 1")
     pause = Pause(BEGAN_S + 0.5 * HOUR_S, BEGAN_S + HOUR_S)
     plan = replace(plan, notes=(*plan.notes, note), pauses=(pause,))
@@ -439,7 +439,7 @@ def test_the_dates_of_a_copied_campaign_are_not_its_time(
     )
     for file in left.rglob("*"):
         os.utime(file, (date_s, date_s))
-    loaded = store.load(left, tables=False)
+    loaded = store.load_without_tables(left)
     now_s = BEGAN_S + 240 * HOUR_S
     outline = outlines.of_campaign(loaded)
     assert campaign_time.elapsed_before_s(outline, left, now_s) == HOUR_S
@@ -452,7 +452,7 @@ def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> No
     left = left_after_an_hour(tmp_path)
     app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
     tierbench(app, *words(app, "resume", "latest"))
-    loaded = store.load(left, tables=False)
+    loaded = store.load_without_tables(left)
     first = status_lines.time_and_cost(
         outlines.of_campaign(loaded), app.clock.now(), is_going=True
     )

@@ -78,7 +78,7 @@ class Campaign:
         return self.records()
 
     def records(self) -> list[Record]:
-        stored = store.load(self.results / "latest", tables=False)
+        stored = store.load_without_tables(self.results / "latest")
         return [data.record for data in stored.runs]
 
     def outcomes(self) -> list[str]:

@@ -17,7 +17,7 @@ from tests.unit.run.conftest import FACTS, Campaign, Make
 
 
 def by_records(campaign: Campaign) -> Callable[[], Sequence[str]]:
-    stored = store.load(campaign.results / "latest", tables=False)
+    stored = store.load_without_tables(campaign.results / "latest")
     return lambda: judging.decided_by_records(stored)
 
 

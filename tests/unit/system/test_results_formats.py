@@ -134,7 +134,7 @@ def test_a_record_of_today_says_its_effects_and_is_read_as_it_is(
     folder = stored(campaign, tmp_path)
     content = json.loads((folder / RECORD).read_text())
     assert content["schema_version"] == RESULTS_FORMAT
-    records = [run.record for run in store.load(folder, tables=False).runs]
+    records = [run.record for run in store.load_without_tables(folder).runs]
     assert [asdict(record) for record in records] == [
         asdict(run.record) for run in campaign.runs
     ]

@@ -60,7 +60,7 @@ def test_a_record_that_did_not_change_is_parsed_once(
 ) -> None:
     assert records_parsed(folder, RunsReadBefore()) == RUNS
     assert records_parsed(folder, before) == 0
-    assert store.load_again(folder, before) == store.load(folder, tables=False)
+    assert store.load_again(folder, before) == store.load_without_tables(folder)
 
 
 def test_a_record_that_changed_is_hashed_once(
@@ -160,9 +160,9 @@ def removed_with_its_folder(run: Path) -> None:
 def test_what_changed_is_read_anew(
     folder: Path, before: RunsReadBefore, change: Change
 ) -> None:
-    unchanged: Results = store.load(folder, tables=False)
+    unchanged: Results = store.load_without_tables(folder)
     change(first_run(folder))
-    anew = store.load(folder, tables=False)
+    anew = store.load_without_tables(folder)
     assert anew != unchanged, "a change that nobody sees tests nothing"
     assert store.load_again(folder, before) == anew
     assert store.load_again(folder, before) == anew, "also what is said of its files"
@@ -171,7 +171,7 @@ def test_what_changed_is_read_anew(
 def test_what_was_put_back_is_as_it_was(folder: Path, before: RunsReadBefore) -> None:
     file = first_run(folder) / "record.json"
     content = file.read_bytes()
-    as_it_was = store.load(folder, tables=False)
+    as_it_was = store.load_without_tables(folder)
     cut(file.parent)
     store.load_again(folder, before)
     file.write_bytes(content)

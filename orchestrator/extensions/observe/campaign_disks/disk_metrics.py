@@ -62,7 +62,7 @@ def _samples(given: GivenDisks, runs: Sequence[Record]) -> dict[str, pd.DataFram
 def _on_disks_of_providers(campaign: Path) -> list[Record]:
     """Its runs. UsageError if all are on emulated disks: what is below these is not the tier's."""
     records: list[Record] = []
-    for run in store.load(campaign, tables=False).runs:
+    for run in store.load_without_tables(campaign).runs:
         if not run.record.profile.tier.disk.holds_limits:
             records.append(run.record)
     if not records:
