@@ -75,7 +75,7 @@ class Finding:
         return cls(subject, ok=False, text=text)
 
     @classmethod
-    def open(cls, subject: str, text: str) -> Self:
+    def undecided(cls, subject: str, text: str) -> Self:
         """What only a campaign can tell."""
         return cls(subject, ok=None, text=text)
 

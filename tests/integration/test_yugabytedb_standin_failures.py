@@ -178,7 +178,8 @@ def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
 ) -> None:
     here = of_version("2026.1.1.1-b2", world)
     asked = checklist.spec(settings={"image": image})
-    found = list(checklist.first_run(asked, here, facts=checks.FACTS[:2]))
+    facts = [fact for fact in checks.FACTS if fact.name in ("banner", "pages")]
+    found = list(checklist.first_run(asked, here, facts=facts))
     assert [one.name for one in found] == [
         "start", "banner", "pages", "settle", "cold-copy", "second-copy", "tls",
     ]  # fmt: skip

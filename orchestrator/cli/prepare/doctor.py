@@ -101,7 +101,7 @@ def _certificate_finding(certificate: powers.CertificateFile) -> Finding:
         text = "it could not be read as PEM, so its expiry is not known"
     else:
         text = f"it expires at {format_moment(end_s)}; a campaign must end before that"
-    return Finding.open(certificate.what, text)
+    return Finding.undecided(certificate.what, text)
 
 
 def _image(tag: str, platform: powers.Platform) -> Finding:
@@ -113,7 +113,7 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
         return Finding(subject, not wrong, wrong or "there")
     if isinstance(platform, DockerMachines):
         text = "`tierbench setup` builds it; a campaign copies it there"
-        return Finding.open(subject, text)
+        return Finding.undecided(subject, text)
     ways = platform.images.ways_to_get(tag)
     text = f"`tierbench setup` builds it; elsewhere: {ways}"
     return Finding.wrong(subject, text)

@@ -62,7 +62,7 @@ def examine(
             yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
         for subject, text in _words("only_a_campaign_tells").items():
-            yield Finding.open(subject, text)
+            yield Finding.undecided(subject, text)
 
 
 def _machines(machines: list[Thing]) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ def _storage(api: Api) -> Iterator[Finding]:
     classes = _seen(api, address("storage class"))
     most_disks = _most_disks(_seen(api, _ATTACHMENTS))
     if not classes:
-        yield Finding.open(
+        yield Finding.undecided(
             "storage classes",
             "none is seen: only emulated tiers can be compared",
         )
@@ -146,7 +146,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         yield Finding.fine("volume snapshots", drivers)
     else:
         text = "no class is seen: data are loaded for every run"
-        yield Finding.open("volume snapshots", text)
+        yield Finding.undecided("volume snapshots", text)
 
 
 def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Finding:
