@@ -1,4 +1,4 @@
-"""The keys that a record has at a place of its file, for the one that a misspelt key stands for."""
+"""Which key a misspelt one in a file stands for: the nearest of those that may stand there."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ Place = Sequence[int | str]
 def nearest(misspelt: object, names: Iterable[str]) -> str:
     """The name that `misspelt` is most like, whatever its case; empty if it is like none."""
     by_lower_case: dict[str, str] = {}
-    # The same one is always kept of names that differ in case alone.
+    # Sorted, so that of names which differ in case alone it is always the same that stays.
     for name in sorted(names):
         by_lower_case[name.lower()] = name
     near = difflib.get_close_matches(str(misspelt).lower(), by_lower_case, n=1)
@@ -31,7 +31,8 @@ def keys_at(record: type[BaseModel], place: Place) -> set[str]:
         below: list[type[BaseModel]] = []
         for candidate in records:
             below += _records_below(candidate, step)
-        # Otherwise the step is a free name, as that of a scale, or a number of a list.
+        # Without records below, the step is no key: it is a name that a person chose, such as that
+        # of a scale, or a number of a list. The records stay those of the step before.
         if below:
             records = below
     keys: set[str] = set()

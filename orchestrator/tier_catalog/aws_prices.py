@@ -1,8 +1,8 @@
-"""AWS's Price List of EC2: the file of a region → components of the catalog's prices.
+"""AWS's Price List of EC2: the file of a region → components of the catalog's prices. Pure.
 
-Pure; documented by AWS Billing ("Getting price list files manually", "Reading the service
-price list file"): no account is needed, and a CSV has five rows of metadata and then one of
-columns.
+AWS Billing documents the file ("Getting price list files manually", "Reading the service price
+list file"). Nobody needs an account for it. It is a CSV with five rows about the list itself, then
+a row with the names of the columns, then a row for each price.
 """
 
 import csv
@@ -35,7 +35,10 @@ _COLUMNS = {
 def components(
     lines: Iterable[str], currency: str, catalog: Catalog
 ) -> dict[str, dict[str, Any]]:
-    """Prices by catalog row, where all parts are there. ValueError without the columns read."""
+    """Catalog row → the parts of its price. Rows of which a part has no price are left out.
+
+    `lines`: of the file. ValueError if the file lacks a column that is read here.
+    """
     machines = catalog.vms_of("aws")
     prices = _prices(lines, currency, machines)
     rows_by_type: dict[str, dict[str, Any]] = {}
@@ -57,9 +60,10 @@ def _provisioned(
     name: str, usage: str, rule: Provisioned, prices: Mapping[str, float]
 ) -> dict[str, Any]:
     """What IOPS and throughput above the included ones cost; None where a price is missing."""
-    # The included part is free: the price begins only above it.
+    # What the disk includes is free: the price begins only above it.
     starts = {usage: rule.iops.included or 0}
-    if name == "io2":  # its price falls in steps
+    # The price of an IOPS of io2 falls in steps, each of which is a usage type of its own.
+    if name == "io2":
         starts = _METERS["io2_steps"]
     parts: dict[str, Any] = {"per_iops": _steps(prices, "VolumeP-IOPS", starts)}
     included = rule.throughput.included
@@ -73,7 +77,11 @@ def _provisioned(
 def _steps(
     prices: Mapping[str, float], what: str, starts: Mapping[str, float]
 ) -> list[dict[str, float]] | None:
-    """`starts`: usage type → from so many units on. None if one has no price."""
+    """The price of a unit, from each number of units on; None if a step has no price.
+
+    `what`: what is bought, as AWS calls it (`VolumeP-IOPS`). `starts`: usage type → the number of
+    units from which on its price holds.
+    """
     steps: list[dict[str, float]] = []
     for usage, start in starts.items():
         price = prices.get(f"{what}.{usage}")
@@ -94,7 +102,10 @@ def _prices(
     for row in _rows(lines, machines):
         unit = _METERS["units"].get(row["Unit"])
         price = float(row["PricePerUnit"] or 0)
-        if _is_meant(row, currency) and unit and price:
+        # A unit that is not known, or no price, is of something that the catalog does not have.
+        if not unit or not price:
+            continue
+        if _is_list_price(row, currency):
             usage = row["usageType"].rpartition(":")[2]
             seen.setdefault(usage, set()).add(round(price / unit, 10))
     prices: dict[str, float] = {}
@@ -105,8 +116,8 @@ def _prices(
     return prices
 
 
-def _is_meant(row: Mapping[str, str], currency: str) -> bool:
-    """Disks, and machines with Linux alone, paid as used, in a region."""
+def _is_list_price(row: Mapping[str, str], currency: str) -> bool:
+    """Whether it is the price of a disk, or of a machine with Linux alone, paid as it is used."""
     # A region's file also has reservations, and Local Zones with prices of their own.
     if row["TermType"] != "OnDemand" or row["Location Type"] != "AWS Region":
         return False

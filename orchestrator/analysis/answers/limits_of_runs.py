@@ -28,8 +28,8 @@ _IN_WORDS: Mapping[str, str] = {"few checkpoints": "few or no checkpoints"}
 def limits_of_most_runs(asked: Asked, word: SurenessWord) -> Iterator[str]:
     """`few or no checkpoints in all 9 runs`, `machine shared in 5 of 9 runs`, `1 more note below`.
 
-    Of doubts with the effect "limits", those that most runs of a workload have. `word`: how sure
-    the whole is.
+    Names doubts with the effect "limits" that most runs of a workload have. `word`: how sure the
+    whole answer is.
     """
     texts = list(_kinds_in_words(asked, word))
     yield from texts[:_MOST_NAMED]
@@ -39,17 +39,19 @@ def limits_of_most_runs(asked: Asked, word: SurenessWord) -> Iterator[str]:
 
 
 def _kinds_in_words(asked: Asked, word: SurenessWord) -> Iterator[str]:
-    """All of them, those that most runs have first."""
+    """Each kind of doubt that most runs of a workload have; the kind with most runs is first."""
     runs_by_subject = _runs_that_count(asked)
     counting = set[int]().union(*runs_by_subject.values())
-    doubted: dict[str, int] = {}
+    doubted_runs: dict[str, int] = {}
     for kind, runs in by_effect.runs_limited(asked.verdict.doubts).items():
+        if kind in _ON_TOP.get(word, ()):
+            continue
         if _are_most_of_a_subject(runs, runs_by_subject):
-            doubted[kind] = len(runs & counting)
-    for kind in sorted(doubted, key=doubted.__getitem__, reverse=True):
-        if kind not in _ON_TOP.get(word, ()):
-            runs_in_words = _runs_in_words(doubted[kind], len(counting))
-            yield f"{_IN_WORDS.get(kind, kind)} in {runs_in_words}"
+            doubted_runs[kind] = len(runs & counting)
+    for kind in sorted(doubted_runs, key=doubted_runs.__getitem__, reverse=True):
+        kind_in_words = _IN_WORDS.get(kind, kind)
+        runs_in_words = _runs_in_words(doubted_runs[kind], len(counting))
+        yield f"{kind_in_words} in {runs_in_words}"
 
 
 def _are_most_of_a_subject(

@@ -46,12 +46,15 @@ def bring_images(
     root: Path,
     progress: Progress,
 ) -> None:
-    """Brings images of ours to where `platform` gets them: pushes them to the registry of
-    TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
+    """Brings images of ours from `engine` to where `platform` looks for them.
+
+    They are pushed to the registry that TIERBENCH_REGISTRY names. Without one nothing is pushed,
+    because a user may have loaded the images on each machine. UnavailableError if the platform does
+    not find an image in the end.
+    """
+    prefix = own_images.registry()
     for name in names:
         tag = own_images.tag(root, name)
-        # A user without a registry may have loaded the images on each machine.
-        prefix = own_images.registry()
         if prefix:
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
@@ -67,7 +70,7 @@ def provide_engine(app: App) -> DockerPlatform:
     try:
         return _engine(app)
     except UnavailableError as error:
-        # An engine elsewhere was named: one on this machine would not be the one asked for.
+        # The user has named an engine. Another one, started here, would not be the one asked for.
         if os.environ.get("DOCKER_HOST"):
             raise
         if system_name() != "Linux" or app.user != 0:

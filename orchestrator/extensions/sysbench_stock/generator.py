@@ -36,11 +36,13 @@ from orchestrator.system import files, sql
 _WARMUP = "warm-up"
 _MEASURE = "measure"
 _PREPARE = "prepare"
-# Each draws other keys: the window would else read what the warm-up has just read.
+# Each part draws other keys. With the same ones the window would read what the warm-up has just
+# brought into the cache.
 _SEED_PARTS = {_PREPARE: 0, _WARMUP: 1, _MEASURE: 2}
 _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
-# Says why there was none. Threads complain in any order, and others say only that there was none.
+# This line says why there was no connection. Lines of other threads, which may come before it, say
+# only that there was none.
 _NO_CONNECTION = "Connection to database failed"
 
 
@@ -126,23 +128,18 @@ class SysbenchStock(InClient):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         workload = load.workload
-        # A process of its own, because 1.0.20 cannot leave the warm-up out of its histogram.
+        # The warm-up has processes of its own: 1.0.20 cannot leave it out of its histogram.
         warmup_began_s = None
         if workload.warmup_s:
             warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
-        middle_s = _run_phase(_MEASURE, workload.measure_s, load)
-        # The scripts are kept among the raw files: a user may change them before the next run.
-        scripts = own_files.needed(workload, load.world)
-        for number, (name, file) in enumerate(scripts.items()):
-            copied = name.replace("/", ".")
-            if number == 0:
-                copied = "script.lua"
-            files.copy(file, load.out / copied)
-        start_s = middle_s
-        if warmup_began_s is not None:
-            start_s = warmup_began_s
-        measure = Phase("measure", middle_s, middle_s + workload.measure_s)
-        return Phase("warm-up", start_s, middle_s), measure
+        window_began_s = _run_phase(_MEASURE, workload.measure_s, load)
+        _keep_scripts(load)
+        # Without a warm-up its phase has no length.
+        if warmup_began_s is None:
+            warmup_began_s = window_began_s
+        warmup = Phase("warm-up", warmup_began_s, window_began_s)
+        window_end_s = window_began_s + workload.measure_s
+        return warmup, Phase("measure", window_began_s, window_end_s)
 
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
@@ -164,6 +161,19 @@ class SysbenchStock(InClient):
             None,
             _facts(workload, measure, self._image),
         )
+
+
+def _keep_scripts(load: ClientLoad) -> None:
+    """Copies the user's scripts to the raw files: the user may change them before the next run."""
+    scripts = own_files.needed(load.workload, load.world)
+    is_main = True
+    for name, file in scripts.items():
+        copied_name = name.replace("/", ".")
+        # The first is the script that was run. The others are what it needs.
+        if is_main:
+            copied_name = "script.lua"
+        files.copy(file, load.out / copied_name)
+        is_main = False
 
 
 def _reports(out: Path, phase: str) -> list[results.Report]:

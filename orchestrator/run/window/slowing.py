@@ -1,8 +1,8 @@
 """One node's disk is slow for a time while a load runs (`slow` of a workload, `--slow`).
 
-So long after the window's begin its limits are changed, and afterwards they are as the tier
-declares again, which is read back. The times, and what the disk then enforced, are kept among the
-raw files, from which figures are made (`analysis/figures/slowed.py`).
+Some time after the window's begin the limits of the disk are changed. When the slow time is over,
+they become what the tier declares again, and are read back. The times, and what the disk enforced,
+are kept among the raw files; `analysis/figures/slowed.py` makes figures of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
         yield "its load keeps no record of each transaction"
     if boxed_work.ends_with_work(workload):
         yield "it ends when its work is done, so its window has no known end"
-    # The effect of one could not be told from that of the other.
+    # Of two changes in one window nobody could tell which one had an effect.
     if workload.confirm_s > 0:
         yield "`--confirm` changes limits too"
     if workload.lost_after_s is not None:
@@ -77,7 +77,8 @@ def _obstacles_of_disks(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
 
 
 def _unlike_tier(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
-    """What the tier does not declare cannot be worse, and a slow disk still serves I/Os."""
+    """Why disks of this tier cannot be slow as asked: the tier declares no such limit, or the disk
+    would serve no I/O at all."""
     for disk in disks:
         if disk.how == "share":
             yield from _no_share(disk, tier)
@@ -90,7 +91,8 @@ def _no_share(disk: SlowDisk, tier: Tier) -> Iterator[str]:
     bytes_per_s = tier.limits.bytes_per_s
     if not iops and not bytes_per_s:
         yield "the tier limits neither IOPS nor bytes/s, so no share of them can be taken"
-    # An I/O that a slower disk has let in goes on to wait when the disk is as declared again.
+    # An I/O that the slow disk has taken on keeps waiting when the disk is as declared again. So it
+    # must serve at least one in a second.
     share = disk.amount / 100
     described = slow_disks.described(disk)
     if iops and share * iops < 1:
@@ -160,15 +162,16 @@ class _Event:
 
 
 def _events(parts: Sequence[SlowPart]) -> list[_Event]:
-    """The events in their order.
+    """The events in the order of time.
 
-    At one moment a disk is first as declared again, then slow anew.
+    If one slow time ends when the next begins, the disk is first restored and then made slow anew.
     """
     events: list[_Event] = []
     for part in parts:
         events.append(_Event(part.begin_s, part.disk, begins=True))
         events.append(_Event(part.end_s, part.disk, begins=False))
 
+    # False is sorted before True: an end comes before a begin.
     def order(event: _Event) -> tuple[float, bool]:
         return event.moment_s, event.begins
 
@@ -217,7 +220,10 @@ class _Changes:
             self._restore_left()
 
     def _restore_left(self) -> None:
-        """A load that broke off, or an error, leaves disks slow: nothing could be stopped there."""
+        """Restores the disks that are still slow because the load broke off, or after an error.
+
+        A database on a slow disk might not stop in time.
+        """
         here = self.here
         for slow in tuple(self._slow.values()):
             # An engine that is gone has no disk, and the run is void already.
@@ -238,10 +244,10 @@ class _Changes:
     def _make_slow(self, disk: SlowDisk) -> None:
         world = self.here.world
         world.progress.note(f"the disk of {slow_disks.described(disk)}")
-        # The time is taken before the change. All the time in which the disk may be slow is in it.
+        # The time is taken before the change, so that the slow time is never too short.
         slow_s = world.clock.now()
         slow = _SlowNow(disk, slow_s)
-        # It may be slow although the call fails.
+        # Noted before the call, because the disk may be slow although the call fails.
         self._slow[disk.disk] = slow
         tier = self.here.profile.tier
         slow.enforced = self.limits.slow(tier, self.disks, disk, world)
@@ -250,7 +256,7 @@ class _Changes:
         world = self.here.world
         tier = self.here.profile.tier
         restored = self.limits.restore(tier, self.disks, disk, world)
-        # The read-back comes first: until then the disk may have been slow.
+        # The time is taken after the read-back: until then the disk may have been slow.
         back_s = world.clock.now()
         slow = self._slow.pop(disk.disk)
         self.kept.append(

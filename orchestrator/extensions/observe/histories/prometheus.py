@@ -6,8 +6,9 @@ limits too. Its metrics are those of its source
 (https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/pkg/metrics/nvme.go) and its page
 docs/metrics.md; no such server was ever seen by us.
 
-A series is what has the same labels, all of them. Counters grow within one series alone; where
-labels changed, as those of a pod do that began anew, is a gap. Nothing is written."""
+All samples with the same labels are one series. The growth of a counter is taken within one series
+alone. Where a label changed, as when a pod begins anew, another series begins: between the two is a
+gap. Nothing is written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -115,12 +116,15 @@ def read(
     end_s: float,
     get: GetJson = get_history,
 ) -> pd.DataFrame:
-    """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
-    the exporter names it, or several with | between; `vol-…`: of the EBS driver. A node is called
-    as its instance.
+    """A table with the columns of INTERVALS, in which a node has the name of its instance.
 
-    UsageError if there is no such series, a counter lacks, or series of one device are of the same
-    time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
+    match: selectors such as `job="node",instance=~"db.*"`.
+    device: as the exporter names it, or several with | between. Names that begin with `vol-` are
+        looked for in the metrics of the EBS driver, all others in those of node_exporter.
+
+    UsageError if there is no such series, if a counter is missing, or if two series of one device
+    are of the same time. UnavailableError if the server says that its answer is not whole. OSError
+    as `get` raises it."""
     exporter = _exporter_of(device)
     selection = _Selection(url, match, device, get, exporter)
     parts: _Parts = {}
@@ -170,7 +174,7 @@ def _add_samples(
 
 
 def _key(column: str, labels: Mapping[str, str], exporter: _Exporter) -> _DiskSeries:
-    """Two ranges of the same series have the same one."""
+    """Which series a result belongs to: the same one for each range of time that was asked for."""
     target_labels = dict(labels)
     # The metric's name is left out: all columns of a target are one table.
     target_labels.pop("__name__", None)
@@ -179,10 +183,11 @@ def _key(column: str, labels: Mapping[str, str], exporter: _Exporter) -> _DiskSe
 
 
 def _selectors(selection: _Selection, column: str) -> str:
-    """The clock of a node is of no device."""
+    """The selectors of a query, as they stand between its braces."""
     selectors = []
     if selection.match:
         selectors.append(selection.match)
+    # The clock belongs to a node, so that its metric has no label of a device.
     if column != _TIME:
         selectors.append(f'{selection.exporter.device}=~"{selection.device}"')
     return ",".join(selectors)
@@ -208,21 +213,23 @@ def _disks(parts: _Parts, exporter: _Exporter) -> Iterator[_ServedDisk]:
 
 
 def _joined(parts: _Parts) -> dict[_DiskSeries, "pd.Series[float]"]:
+    """Each series as one, of the parts in which it was asked for."""
     series: dict[_DiskSeries, pd.Series[float]] = {}
     for key, samples in parts.items():
         whole = pd.concat(samples)
-        # Both ends of a range are in it.
+        # A range has both its ends, so the sample between two ranges came twice.
         series[key] = whole[~whole.index.duplicated()].sort_index()
     return series
 
 
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
-    """Within one series, whatever others of the same device there were."""
+    """How much the counters of a disk grew from each reading to the next."""
     table = disk.table
-    if QUEUE_S in table and table[QUEUE_S].isna().all():  # the exporter may not tell it
+    # Not every exporter has the time in the queue.
+    if QUEUE_S in table and table[QUEUE_S].isna().all():
         table = table.drop(columns=QUEUE_S)
-    # `time_s` is node_time_seconds, the clock of the reading itself. By the time of its scrape one
-    # that came late would be a burst.
+    # node_exporter tells when it read the counters. The EBS driver does not: there the time of the
+    # scrape must do, by which a reading that came late looks like a burst.
     if _TIME not in table:
         table = table.assign(time_s=table.index)
     complete = table.dropna(subset=[_TIME, *QUANTITIES])

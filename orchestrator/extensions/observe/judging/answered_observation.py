@@ -1,7 +1,8 @@
-"""What is told of an observation when its readings are judged: answers, without the readings. Pure.
+"""What stays of an observation that was judged: its answers, and how it was read. Pure.
 
-Of a week the readings are hundreds of megabytes, and what draws the charts of a page takes as much.
-So they are let go before that, and what a reader is told of them is kept in `DiskRead`.
+The readings of a week are hundreds of megabytes, and drawing the charts of a page takes as much
+memory again. So the readings are dropped before the page is drawn, and `DiskRead` keeps what the
+page says of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +22,12 @@ Word = Literal["would have carried", "would not", "cannot be told"]
 
 @dataclass(frozen=True)
 class CandidateAnswer:
-    """What is told of one purchase.
+    """Whether one purchase would have carried the observed load.
 
-    at_least: the observed disk held its load back, or seems to have. This purchase may then have
-    been asked for more. why: why nothing can be told, or why the word is doubted.
+    on: how much of the time the load would have been at the purchase's caps.
+    word: the answer; why: the reason why there is none, or why it is doubted.
+    at_least: the observed disk held its load back, or seems to have. On a faster disk the load may
+        have been larger than what was observed.
     """
 
     purchase: Purchase
@@ -38,9 +41,11 @@ class CandidateAnswer:
 class DiskRead:
     """How a disk of a node was read.
 
-    begin_s, end_s: Unix times, of the first reading and the last. resolution_s: the usual length
-        of an interval. is_fine: whether that shows what a second does. pieces: how many stretches
-        of coarse readings were read second by second; whether they are enough.
+    begin_s, end_s: Unix times of the first reading and of the last.
+    resolution_s: the usual time between two readings; is_fine: whether it is so short that it shows
+        what the disk does in a second.
+    pieces: how many stretches were also read second by second, because the readings are coarse;
+        has_enough_pieces: whether they are enough to judge single seconds.
     coverage: the share of the time that was read.
     left_out, impossible, unlikely: as of `Demand`.
     """
@@ -101,12 +106,13 @@ class ReachedLimits:
 
 @dataclass(frozen=True)
 class AnsweredObservation(ReachedLimits):
-    """What was read, in words' terms, and what each candidate would have done.
+    """What a page says of an observation: how each disk was read, the limits that it reached, and
+    what each candidate would have done.
 
     tolerance, denied, refused: as of `Observed`.
     counted_share: for which share of the time a limit of the disk or its machine held it back, by
         the disk's own count; None: it is not known of all limits and all the time.
-    answers: of candidates, cheap to dear.
+    answers: one for each candidate, ordered from cheap to dear.
     """
 
     disks: tuple[DiskRead, ...]
@@ -173,11 +179,11 @@ def worth_measuring(
         return [cheapest, *carrying[:1]]
     if not place:
         return [cheapest]
-    # It does by both figures, so what is worth knowing is whether a cheaper one does too.
+    # The cheapest carries the load by both figures. What is open is whether a cheaper one does too.
     nearest = min(sold[:place], key=attrgetter("on.at_cap_most"))
     return [nearest, cheapest]
 
 
 def _is_sold(purchase: Purchase) -> bool:
-    """Whether it is sold: it has a price, and all that must be known of it is known."""
+    """Whether the purchase has a price, and all that must be known to rent it is known."""
     return bool(purchase.tier.price) and not purchase.lacks
