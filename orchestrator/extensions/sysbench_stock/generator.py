@@ -325,9 +325,13 @@ def _script_of_all(argvs: Sequence[Sequence[str]], prologue: str) -> str:
     started: list[str] = []
     for number, argv in enumerate(argvs, start=1):
         started.append(f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &")
-    # `wait` without a number would end with code 0 whatever happened.
-    wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
-    return "\n".join([prologue, "set -o pipefail", *started, wait])
+        started.append('processes="$processes $!"')
+    # `wait` without a number would end with code 0 whatever happened. And the shell's list of jobs
+    # lacks one that ended before the next was started.
+    wait = 'for process in $processes; do wait "$process" || code=$?; done'
+    return "\n".join(
+        [prologue, "set -o pipefail; processes= code=0", *started, wait, "exit $code"]
+    )
 
 
 def _by_process(output: str, processes: int) -> dict[str, list[str]]:

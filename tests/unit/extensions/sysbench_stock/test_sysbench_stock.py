@@ -630,3 +630,10 @@ def test_all_processes_are_started_and_each_line_has_its_number() -> None:
 def test_one_process_that_fails_is_told_though_the_other_does_not() -> None:
     script = sysbench_stock._script_of_all([["false"], ["true"]], ":")
     assert subprocess.run(["bash", "-c", script]).returncode == 1
+
+
+def test_a_process_that_fails_before_the_next_is_started_is_told() -> None:
+    """The shell forgets a job that has ended once it starts another."""
+    script = sysbench_stock._script_of_all([["false"], ["true"]], ":")
+    slowly = script.replace("\n{", "\nsleep 0.2\n{")
+    assert subprocess.run(["bash", "-c", slowly]).returncode == 1
