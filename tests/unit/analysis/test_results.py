@@ -363,6 +363,8 @@ def test_machine_cores_come_from_the_fingerprint() -> None:
     campaign = build_campaign(repetitions=1, frames=False, host_cpus=2)
     assert results.machine_cpus(campaign) == 2.0
     assert results.machine_cpus(replace(campaign, fingerprint={})) is None
+    alone = {"host": {"cpus": 1}}
+    assert results.machine_cpus(replace(campaign, fingerprint=alone)) == 1.0
     unknown = {"host": {"cpus": 0}}
     assert results.machine_cpus(replace(campaign, fingerprint=unknown)) is None
 

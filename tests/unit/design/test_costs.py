@@ -126,6 +126,15 @@ def test_machines_are_shared_by_tiers_and_counted_where_their_price_is_declared(
     assert [(one.what, one.count) for one in machines] == [("azure/D8", 3)]
 
 
+def test_a_machine_with_all_disks_is_rented_once_however_many_nodes_it_has() -> None:
+    made = plan_of(MOUNTED)
+    (one,) = made.profiles
+    cluster = replace(one.cluster, vm="azure/D8", vm_price=TEN_CENTS)
+    made = replace(made, profiles=(replace(one, cluster=cluster),))
+    (machine,) = costs.rented(made)[1:]
+    assert (machine.what, machine.count) == ("azure/D8", 1)
+
+
 def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() -> None:
     made = plan_of(CLASS)
     (one,) = made.profiles

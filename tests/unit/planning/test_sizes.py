@@ -69,6 +69,11 @@ def test_a_size_of_a_node_has_three_parts_with_units(text: str) -> None:
         sizes.node_size(text)
 
 
+@pytest.mark.parametrize("cpus", [0.5, 1.0, 4.0])
+def test_a_node_may_have_a_part_of_a_processor(cpus: float) -> None:
+    assert sizes.node_size(f"{cpus},4GiB,20GiB") == NodeSize(cpus, 4 * GIB, 20 * GIB)
+
+
 @pytest.mark.parametrize("text", ["4", "4zz", "x", "4 times"])
 def test_both_forms_of_a_size_of_data_are_told(text: str) -> None:
     with pytest.raises(ValueError, match=r"GiB.*times the nodes' memory, such as 4x"):

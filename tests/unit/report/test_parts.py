@@ -235,6 +235,8 @@ def test_spread_is_half_the_interval_relative_to_the_mean() -> None:
     assert wording.spread(replace(cell, ci_low=100.0, ci_high=350.0)) == "± 62 %"
     assert wording.spread(replace(cell, ci_low=180.2, ci_high=219.8)) == "± 9.9 %"
     assert wording.spread(replace(cell, ci_low=199.99, ci_high=200.01)) == "± 0.1 %"
+    assert wording.spread(replace(cell, ci_low=176.0, ci_high=224.0)) == "± 12 %"
+    assert wording.spread(replace(cell, ci_low=180.08, ci_high=219.92)) == "± 10 %"
     assert wording.spread(replace(cell, n=1, ci_low=None, ci_high=None)) == ""
 
 

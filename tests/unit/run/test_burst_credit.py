@@ -49,6 +49,8 @@ def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:
     assert buckets["iops"].size == 2_400 * 1_800
     assert buckets["bytes"].size == 45_000_000 * 1_800
     assert {bucket.state for bucket in buckets.values()} == {"unknown"}
+    assert {bucket.least for bucket in buckets.values()} == {0.0}
+    assert all(bucket.most == bucket.size for bucket in buckets.values())
     assert credit_buckets.unknown(changed(P15, enforcement="emulated")) == {}
     assert credit_buckets.unknown(changed(P15, burst=None)) == {}
     # A peak that is the base holds no credit.
