@@ -183,6 +183,11 @@ class Price:
     source: str
     verified: bool | None = None
 
+    @property
+    def is_unverified(self) -> bool:
+        """Whether somebody read it elsewhere, so that it may not be the provider's."""
+        return self.verified is False
+
 
 # The limits of disks that a machine may set instead.
 VmLimit = Literal["IOPS", "throughput", "burst IOPS", "burst throughput"]

@@ -71,7 +71,7 @@ class _MeasuredDisk:
             disks_of_profile(self.profile, None, machines_in_price=False)
         )
         words = f"{tier} costs {amount} a month {disks}"
-        if price.verified is False:
+        if price.is_unverified:
             words = f"{words} (list price, {phrases.NOT_VERIFIED})"
         if not self.price_of_iops:
             return words

@@ -136,9 +136,9 @@ def scope_in_words(price: MonthlyPrice) -> str:
     if price.region:
         remarks.append(f"list price in {price.region}")
     # None means that nobody said, which is no reason to doubt a price.
-    if price.verified is False and price.region:
+    if price.is_unverified and price.region:
         remarks.append(NOT_VERIFIED)
-    elif price.verified is False:
+    elif price.is_unverified:
         remarks.append(LIST_PRICE_NOT_VERIFIED)
     if remarks:
         words += f" ({', '.join(remarks)})"
@@ -175,7 +175,7 @@ def where_read(price: MonthlyPrice | Price) -> str:
     A price that nobody read at the provider's says so.
     """
     words = f"{price.region}, as of {price.as_of}; {price.source}"
-    if price.verified is False:
+    if price.is_unverified:
         words += f"; {NOT_VERIFIED}"
     return f"({words})"
 

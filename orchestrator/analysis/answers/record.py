@@ -130,6 +130,11 @@ class MonthlyPrice:
     verified: bool | None = None
     measured_nodes: int | None = None
 
+    @property
+    def is_unverified(self) -> bool:
+        """Whether somebody read it elsewhere, so that it may not be the provider's."""
+        return self.verified is False
+
 
 @dataclass(frozen=True)
 class DisksToBuy:

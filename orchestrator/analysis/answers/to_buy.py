@@ -111,7 +111,7 @@ def stated_price(
     price = _with_source(price, disk_price)
     # A sum is as sure as its least sure part.
     vm_price = profile.cluster.vm_price
-    if covers != "disks" and vm_price and vm_price.verified is False:
+    if covers != "disks" and vm_price and vm_price.is_unverified:
         return replace(price, verified=False)
     return price
 

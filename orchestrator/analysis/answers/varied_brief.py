@@ -237,7 +237,7 @@ def _covers(answer: Answer) -> str:
         if price is None:
             continue
         covers = price.covers
-        if price.verified is False:
+        if price.is_unverified:
             remark = f" ({LIST_PRICE_NOT_VERIFIED})"
     return f"{covers}{remark}"
 

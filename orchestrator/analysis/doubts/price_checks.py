@@ -46,7 +46,7 @@ def unverified_price(campaign: Results) -> Doubts:
     names: list[str] = []
     for profile in campaign.plan.tiers:
         for bought in _bought(profile, with_vms):
-            if bought.price and bought.price.verified is False:
+            if bought.price and bought.price.is_unverified:
                 names.append(bought.what)
     if names:
         yield _unverified_price(names)

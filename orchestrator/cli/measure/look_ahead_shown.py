@@ -262,7 +262,7 @@ def _price_lists(ahead: Forecast) -> Iterator[str]:
     for place, tiers in tiers_by_list.items():
         yield escape(f"  list prices of {prose.listed(tiers)} {place}")
     # None is no reproach: nobody said how that price was read.
-    if any(cost.price and cost.price.verified is False for cost in ahead.costs):
+    if any(cost.price and cost.price.is_unverified for cost in ahead.costs):
         yield "  not verified: `tierbench prices update` asks the provider"
 
 

@@ -220,7 +220,7 @@ def _price(prediction: Prediction) -> Cell:
     if prediction.machines:
         behind.append(f"with {prediction.machines}")
     price = prediction.price
-    if price is not None and price.verified is False:
+    if price is not None and price.is_unverified:
         behind.append(phrases.NOT_VERIFIED)
     return Cell(text, detail=", ".join(behind))
 

@@ -32,4 +32,4 @@ def nodes_in_words(index: ReportIndex, decision: Decision) -> str:
 def is_unverified(index: ReportIndex, tier: str) -> bool:
     """Whether its price was read in somebody's copy of a provider's list."""
     price = index.campaign.plan.profile(tier).tier.price
-    return price is not None and price.verified is False
+    return price is not None and price.is_unverified
