@@ -86,3 +86,10 @@ def test_the_price_holds_the_machine() -> None:
     dear = Row(disk.name, disk.tier, disk.price, "large", machine_monthly=15.0)
     assert dear.monthly == 25.0
     assert [kept.monthly for kept in rows.on_useful_machines([dear, disk])] == [10.0]
+
+
+def test_a_disk_whose_latency_nobody_says_is_neither_kept_nor_beaten_by() -> None:
+    unknown = row(5.0, read_latency_s=None, write_latency_s=None)
+    slow = row(10.0)
+    assert not unknown.has_latencies
+    assert rows.undominated([slow, unknown]) == [slow]
