@@ -147,6 +147,8 @@ class DatabaseAbilities:
     hosts: HostQuestions | None = None
     # Its nodes run already.
     find_nodes: NodeSearch | None = None
+    # A look ahead asks this one instead: where it would connect, it raises NotAsked.
+    unconnected: "Callable[[], Database] | None" = None
     # A person has to agree before a database of others is dropped.
     confirmed_by: ConfirmedBy | None = None
     # Its sessions may need certificates of this computer.

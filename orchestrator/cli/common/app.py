@@ -20,9 +20,10 @@ from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.defaults import GivenDefault
 from orchestrator.cli.common.progress import ConsoleProgress, EndingProgress
 from orchestrator.cli.common.teardown import sweeping
-from orchestrator.errors import NotAsked, UnavailableError, UsageError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import CheckedFact, Collector, Database, Parts
+from orchestrator.parts.unconnected import Unconnected
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import confirmed, host, machine_caches
 from orchestrator.system.clock import SystemClock
@@ -215,15 +216,9 @@ class App:
 
     def unasked(self) -> tuple[Parts, World]:
         """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
-        from orchestrator.databases.existing import ExistingCluster
         from orchestrator.platforms.dry import UnaskedPlatform
 
-        def nobody(*_: object) -> Any:
-            raise NotAsked("a preview does not connect to the cluster")
-
         parts = self.parts(None)
-        existing = ExistingCluster(connect=nobody)
-        databases = {**parts.databases, ExistingCluster.name: existing}
         world = World(
             clock=self.clock,
             shell=self.shell,
@@ -232,7 +227,7 @@ class App:
             cache=self.cache,
             root=self.root,
         )
-        return replace(parts, databases=databases), world
+        return replace(parts, databases=Unconnected(parts.databases)), world
 
     @contextmanager
     def alone(self, platform: Platform) -> Iterator[None]:

@@ -13,6 +13,7 @@ from orchestrator.design import cost_limit, costs
 from orchestrator.design.factors import EXISTING
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
+from orchestrator.parts.unconnected import Unconnected
 from orchestrator.planning import stored_plan
 from orchestrator.run.beforehand.forecast import look_ahead
 
@@ -69,11 +70,12 @@ def _each_once(
 
 def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:
     """Clusters that others run are checked as before a run, if all that was asked has answered."""
-    database = app.parts(None).databases.get(EXISTING)
+    databases = app.parts(None).databases
+    database = databases.get(EXISTING)
     if reached.problems or database is None or not database.abilities.confirmed_by:
         return parts
     asked = database.abilities.confirmed_by(partial(_asks_later, app))
-    return replace(parts, databases={**parts.databases, asked.name: asked})
+    return replace(parts, databases=Unconnected(databases, connected=asked))
 
 
 def _asks_later(app: App, question: str, _may_ask: bool) -> bool:

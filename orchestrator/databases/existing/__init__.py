@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from orchestrator import errors
 from orchestrator.databases.common import indexes
@@ -25,6 +25,7 @@ from orchestrator.databases.existing import (
 from orchestrator.databases.existing.owned_database import OwnDatabase, Terminal
 from orchestrator.errors import (
     Mistake,
+    NotAsked,
     RunError,
     TierbenchError,
     UnavailableError,
@@ -63,6 +64,10 @@ class _UsedCluster:
         return self.observed.flavour == declaration.POSTGRESQL
 
 
+def _nobody(*_: object, **_options: object) -> NoReturn:
+    raise NotAsked("a preview does not connect to the cluster")
+
+
 class ExistingCluster:
     name = "existing"
 
@@ -80,6 +85,7 @@ class ExistingCluster:
             certificates=self.certificates,
             hosts=self.hosts,
             find_nodes=self.find_nodes,
+            unconnected=partial(ExistingCluster, _nobody),
             confirmed_by=self.confirmed_by,
         )
 

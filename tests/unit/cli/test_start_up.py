@@ -224,6 +224,30 @@ def test_a_plan_is_shown_without_a_library_of_tables(starting: Forking) -> None:
     require_nothing_of(FOR_TABLES, starts, starting)
 
 
+# What no plan for PostgreSQL in containers asks.
+OTHER_DATABASES = {
+    "orchestrator.databases.existing",
+    "orchestrator.databases.yugabytedb",
+    "orchestrator.extensions.hadoop.hdfs",
+    "orchestrator.yugabyte",
+}
+
+
+def test_only_the_database_of_a_plan_is_loaded(
+    tmp_path: Path, starting: Forking
+) -> None:
+    plan = ["--profiles", "premium,ultra", "--workloads", "insert"]
+    small = [*plan, "--scale", "smoke"]
+    starts = [
+        Start(
+            ["compare", *small, "--db", "postgresql", "--dry-run", "--offline"],
+            "premium",
+        ),
+        Start(["rehearse", *small, "--results", str(tmp_path)], "premium"),
+    ]
+    require_nothing_of(OTHER_DATABASES, starts, starting)
+
+
 @pytest.mark.parametrize("name", commands())
 def test_the_list_says_of_a_command_what_the_command_says(name: str) -> None:
     """The list reads it where it is written, because no command is loaded for it."""
