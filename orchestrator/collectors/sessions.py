@@ -18,7 +18,6 @@ from orchestrator import errors, model, parts
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Row, Session
 
-_DATABASE = "postgresql"
 PATIENCE_S = 0.2  # a tick waits for an answer
 QUERY_S = 10.0
 
@@ -29,11 +28,10 @@ KINDS = ("idle", "running", "reading", "syncing", "locked", "otherwise")
 def session_waits(
     cluster: model.Cluster, connect: sql.Connect = sql.session
 ) -> Iterator[Sequence[parts.Collector]]:
-    """Collectors of what sessions of a PostgreSQL wait for, on its first server, until the block
-    ends; none for other databases.
+    """Collectors of what sessions wait for, on the cluster's first server, until the block ends;
+    none where no server takes sessions.
     """
-    # YugabyteDB's pg_stat_activity does not say what a statement waits for.
-    if cluster.database != _DATABASE or not cluster.endpoints:
+    if not cluster.endpoints:
         yield ()
         return
     at = replace(sql.local(cluster.endpoints[0]), connect_s=5, grace_s=1.0)

@@ -17,8 +17,6 @@ def statement_counts(
 
     NotCountedError if a server does not count statements, RunError if it does not show them.
     """
-    if cluster.database not in ("postgresql", "yugabytedb"):
-        return
     for endpoint in cluster.endpoints:
         # The extension is made in one database, and counts for all of the server.
         database = endpoint.maintenance_database or endpoint.database

@@ -161,6 +161,10 @@ class DatabaseAbilities:
     image_supply: ImageSupply | None = None
     # Collectors of the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None
+    # Its servers have the view `pg_stat_statements`, if the extension was made there.
+    counts_statements: bool = False
+    # Its servers say in `pg_stat_activity` what each session waits for, in PostgreSQL's words.
+    shows_waits_of_sessions: bool = False
     # Its nodes keep what sessions waited for.
     session_history: SessionHistory | None = None
 

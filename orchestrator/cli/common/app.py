@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 import typer
 
@@ -22,7 +22,7 @@ from orchestrator.cli.common.progress import ConsoleProgress, EndingProgress
 from orchestrator.cli.common.teardown import sweeping
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
-from orchestrator.parts import CheckedFact, Collector, Database, Parts
+from orchestrator.parts import CheckedFact, Collector, Parts
 from orchestrator.parts.unconnected import Unconnected
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import confirmed, host, machine_caches
@@ -42,7 +42,8 @@ def _all_platforms() -> Platforms:
 
 
 def _all_parts(platform: Platform | None = None) -> Parts:
-    from orchestrator.collectors import collectors, statements
+    from orchestrator.cli.common import cluster_questions
+    from orchestrator.collectors import collectors
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
     from orchestrator.platforms.common import packages
@@ -57,37 +58,11 @@ def _all_parts(platform: Platform | None = None) -> Parts:
         load_generators=load_generators(),
         tiers=tier_mechanisms(),
         collectors=sampled,
-        connected=partial(_cluster_collectors, members),
-        statements=statements.statement_counts,
-        waits=partial(_session_history, members),
+        connected=partial(cluster_questions.collectors, members),
+        statements=partial(cluster_questions.statement_counts, members),
+        waits=partial(cluster_questions.session_history, members),
         packages=packages.installed,
     )
-
-
-@contextmanager
-def _cluster_collectors(
-    members: Mapping[str, Database], cluster: Cluster
-) -> Iterator[Sequence[Collector]]:
-    """Collectors with a session, and those of the database's own servers, also where others run
-    it."""
-    from orchestrator.collectors import sessions
-
-    server_collectors: Sequence[Collector] = ()
-    database = members.get(cluster.database)
-    if database is not None and database.abilities.collectors is not None:
-        server_collectors = database.abilities.collectors()
-    with sessions.session_waits(cluster) as connected:
-        yield (*connected, *server_collectors)
-
-
-def _session_history(
-    members: Mapping[str, Database], cluster: Cluster, window_s: float
-) -> Mapping[str, Any]:
-    """Empty of a database that keeps none, also where others run it."""
-    database = members.get(cluster.database)
-    if database is None or database.abilities.session_history is None:
-        return {}
-    return database.abilities.session_history(cluster, window_s)
 
 
 def _own_cache() -> Path:

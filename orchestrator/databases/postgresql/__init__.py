@@ -79,6 +79,8 @@ class PostgreSQL(Database):
             checkpoint_interval_s=settings.checkpoint_interval_s,
             session_limit=self.session_limit,
             rebuilt_nodes=self,
+            counts_statements=True,
+            shows_waits_of_sessions=True,
         )
 
     def image(self, spec: ClusterSpec, world: World) -> str:

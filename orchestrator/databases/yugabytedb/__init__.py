@@ -27,6 +27,8 @@ class YugabyteDB(YugabyteNodes):
             ),
             image_supply=image,
             collectors=_collectors,
+            # Its pg_stat_activity does not say what a statement waits for.
+            counts_statements=True,
             session_history=session_history.session_history,
         )
 
