@@ -133,7 +133,6 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
 def _first_screen(
     index: ReportIndex, labels: tuple[Stamp, ...]
 ) -> Iterator[RenderableType]:
-    sureness = index.answer.sureness
     notice = phrases.notice(index.answer)
     if notice:
         yield terminal.notice(notice)
@@ -142,7 +141,7 @@ def _first_screen(
     if index.answer.is_example:  # a screen that shows the form
         yield terminal.answers(cards.answers(index, with_pictures=False))
         return
-    yield terminal.status(sureness.word, " ".join(sureness.details))
+    yield terminal.status(index.answer.sureness.word, index.status_text)
     # What the four lines say already needs no label below them.
     if labelled(labels):
         yield terminal.stamps(labelled(labels))

@@ -37,12 +37,11 @@ from orchestrator.report.sections.caveats import stamps
 def arrange(campaign: Results, verdict: Verdict) -> Document:
     """The first screen, then tables, causes, charts, and the conditions they hold under."""
     index = ReportIndex(campaign, verdict)
-    sureness = index.answer.sureness
     return Document(
         title=summary.title(index),
         subtitle=summary.subtitle(index),
-        status=sureness.word,
-        status_text=" ".join(index.answer.sureness.details),
+        status=index.answer.sureness.word,
+        status_text=index.status_text,
         stamps=stamps(index),
         answers=cards.answers(index, with_pictures=True),
         verdicts=summary.verdict_table(index),

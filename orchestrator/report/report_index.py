@@ -10,9 +10,12 @@ from orchestrator.analysis.answers import headline_figures, lost_runs
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.answers.record import Answer
+from orchestrator.analysis.answers.untested_words import is_untested
 from orchestrator.model import Doubt, Run, Workload
 from orchestrator.report import blocks, wording
 from orchestrator.report.wording import ranges, sentence, some, spanning
+
+_OF_EMULATED_DISKS = "That holds for emulated disks: real ones were not measured."
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,16 @@ class ReportIndex(Asked):
         if self.verdict.answer is not None:
             return self.verdict.answer
         return campaign_answer(self.campaign, self.verdict)
+
+    @property
+    def status_text(self) -> str:
+        """The sentences beside the word that says how sure the answer is."""
+        sentences = list(self.answer.sureness.details)
+        # The word alone would claim more than was measured.
+        is_claimed = self.answer.sureness.word in ("conclusive", "partly conclusive")
+        if is_claimed and is_untested(self.answer, "real disks"):
+            sentences.insert(0, _OF_EMULATED_DISKS)
+        return " ".join(sentences)
 
     @property
     def twin(self) -> str | None:

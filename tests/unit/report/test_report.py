@@ -19,7 +19,7 @@ from orchestrator.report.document import arrange
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.gates import gate_table
 from orchestrator.tier import Gate, GateCheck
-from tests.campaigns import build_campaign
+from tests.campaigns import build_campaign, with_tier
 
 
 def _document(campaign: Results) -> Document:
@@ -48,9 +48,26 @@ def test_enough_repetitions_are_conclusive() -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
     document = _document(campaign)
     assert document.status == "conclusive"
-    assert document.status_text == "", "the ticket has the counts"
+    # The ticket has the counts.
+    assert document.status_text == (
+        "That holds for emulated disks: real ones were not measured."
+    )
     assert [answer.tier for answer in document.answers] == ["premium-v2"]
     assert document.answers[0].price == "255.00 USD a month"
+
+
+def test_on_real_disks_nothing_bounds_that_word() -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    document = _document(with_tier(campaign, enforcement="mounted", path="/mnt/disk"))
+    assert (document.status, document.status_text) == ("conclusive", "")
+
+
+def test_a_word_that_claims_nothing_needs_no_bound() -> None:
+    document = _document(
+        build_campaign(workloads=["point-select"], repetitions=1, frames=False)
+    )
+    assert document.status == "not conclusive"
+    assert "emulated disks" not in document.status_text
 
 
 def test_a_choice_without_price_is_said_in_the_first_line() -> None:
