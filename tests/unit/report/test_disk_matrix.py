@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
+from orchestrator.design import slo
 from orchestrator.model import Profile
 from orchestrator.report.document import arrange
 from orchestrator.system import store, unfinished_runs
 from orchestrator.tier import Price
+from tests.campaigns import build_workload
 from tests.disk_matrices import begun, keep_whole
 
 LISTED = Price(20.07, "USD", "westus2", "2026-01-01", "price list")
@@ -101,6 +104,21 @@ def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) ->
     )
     assert brief.not_tested.startswith("A database on them")
     assert "`tierbench compare --profiles premium,ultra`" in brief.next_step
+
+
+def test_beside_the_load_of_a_database_the_answer_is_about_that(tmp_path: Path) -> None:
+    """A tier to buy is asked for then, and what a disk alone carries names none."""
+    folder = begun(tmp_path, 0)
+    for run in store.load(folder).plan.runs:
+        keep_whole(folder, run)
+    alone = store.load(folder)
+    (matrix,) = alone.plan.workloads
+    with_limit = replace(matrix, slo=slo.parse("p99 < 50 ms", "--slo"))
+    kinds = [campaign_answer(alone, judge(alone)).kind]
+    for workloads in ((matrix, build_workload("insert")), (with_limit,)):
+        campaign = replace(alone, plan=replace(alone.plan, workloads=workloads))
+        kinds.append(campaign_answer(campaign, judge(campaign)).kind)
+    assert kinds == ["disks alone", "comparison", "comparison"]
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])
