@@ -78,13 +78,12 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     was_interrupted = any(run.is_interrupted for run in ended)
     # The report is written last, so without it a campaign with all its runs is still judging.
     has_ended = (folder / "report.md").is_file() and len(ended) >= planned
-    if has_ended:
-        yield status_lines.time_and_cost(outline, written_s, is_going=True)
-    elif was_interrupted or silent_s > SILENT_S:
-        # It may have been killed too: then time and cost ended with the last file.
-        yield status_lines.time_and_cost(outline, written_s, is_going=False)
-    else:
-        yield status_lines.time_and_cost(outline, now_s, is_going=True)
+    # One that is silent may have been killed: then time and cost ended with the last file.
+    is_going = not (has_ended or was_interrupted or silent_s > SILENT_S)
+    until_s = written_s
+    if is_going:
+        until_s = now_s
+    yield status_lines.time_and_cost(outline, until_s, is_going)
     yield from _decided(kept, basis, ended, folder)
     if was_interrupted:
         yield how_to_go_on(folder)
