@@ -83,7 +83,7 @@ def _point_latest_at(folder: Path) -> None:
 
 
 def save_plan(campaign: Path, plan: Plan) -> None:
-    """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
+    """Keeps the plan, as it is or as it has grown (see `run/runs_ahead/schedule.py`)."""
     stored_json.write(campaign / PLAN, stored_plan.flat(plan))
 
 

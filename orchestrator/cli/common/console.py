@@ -67,7 +67,7 @@ class LastingConsole(Console):
         each."""
         if self.form == forms.NAME:
             for name in names:
-                self.sentence(name)
+                self.print_line(name)
             return
         if self.as_json:
             # Read back from its text, so that passwords are looked for in all that is printed.
@@ -94,14 +94,14 @@ class LastingConsole(Console):
             renderable = _plain_text(renderable)
         return super().render(renderable, options)
 
-    def sentence(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Prints the text as it is: rich breaks no line, and brackets in it are no style."""
         self.print(text, soft_wrap=True, markup=False)
 
     def add(self, line: str) -> None:
         """Says below what was found where that is kept; other forms have no such line."""
         if self.form == forms.TABLE:
-            self.sentence(line)
+            self.print_line(line)
 
     def render_str(self, text: str, **style: Any) -> Text:
         return super().render_str(plain(text), **style)

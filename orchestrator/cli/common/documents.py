@@ -39,7 +39,7 @@ def show_names(app: App, named_disks: Sequence[str], brief: Brief) -> None:
     says instead."""
     app.out.show(None, names=named_disks)
     if not named_disks:
-        app.err.sentence(f"no disk is named: {brief.what}")
+        app.err.print_line(f"no disk is named: {brief.what}")
 
 
 def write(app: App, folder: Path, document: Document, name: str) -> None:

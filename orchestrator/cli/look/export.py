@@ -215,4 +215,4 @@ def _print_check(check: Check, app: App) -> None:
     lines = [f"{check.where}: {check.checked}"]
     lines += [f"  differs: {text}" for text in check.differences]
     for line in lines:
-        app.out.sentence(line)
+        app.out.print_line(line)

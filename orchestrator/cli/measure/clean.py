@@ -51,7 +51,7 @@ def clean(
     for line in standing_notes.reminders(world.platform):
         app.out.print(line)
     for other in other_caches.found(app.cache):
-        app.out.sentence(other.described(app.clock.now()))
+        app.out.print_line(other.described(app.clock.now()))
     if outcome.failed:
         # All were said when they happened; the first gives the exit code.
         raise outcome.failed[0]
@@ -78,7 +78,7 @@ def _clean_of(app: App, owner: str, yes: bool, dry_run: bool) -> None:
     for other in other_caches.found(app.cache):
         if other.owner.name == owner:
             warning = other.warning(app.clock.now())
-            app.out.sentence(warning)
+            app.out.print_line(warning)
     outcome = _clean(app, steps, yes, dry_run)
     if outcome.failed:
         raise outcome.failed[0]
@@ -106,7 +106,7 @@ def _remove(app: App, steps: _Steps, only_list: bool) -> _Outcome:
             for line in step():
                 nothing = False
                 verb = _verb(line, only_list)
-                app.out.sentence(f"{verb}{line}")
+                app.out.print_line(f"{verb}{line}")
         except TierbenchError as error:
             failed.append(error)
             app.progress.warn(f"{error.what}; the rest goes on")

@@ -8,7 +8,7 @@ from functools import partial
 from orchestrator import errors
 from orchestrator.cli.common.app import App
 from orchestrator.cli.measure import look_ahead_shown
-from orchestrator.cli.measure.reaching import Reached, reach
+from orchestrator.cli.measure.reaching import Reached, clusters_of_others, reach
 from orchestrator.design import cost_limit, costs
 from orchestrator.design.factors import EXISTING
 from orchestrator.model import Plan
@@ -30,7 +30,7 @@ def show(
     parts, world = app.unasked()
     if not offline:
         reached = reach(app, plan)
-        parts = _with_cluster(app, parts, reached)
+        parts = _with_cluster(app, plan, parts, reached)
     ahead = look_ahead(plan, parts, world)
     ahead = replace(
         ahead,
@@ -68,11 +68,13 @@ def _each_once(
     return tuple(words.values())
 
 
-def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:
+def _with_cluster(app: App, plan: Plan, parts: Parts, reached: Reached) -> Parts:
     """Clusters that others run are checked as before a run, if all that was asked has answered."""
+    if reached.problems or not clusters_of_others(plan):
+        return parts
     databases = app.parts(None).databases
     database = databases.get(EXISTING)
-    if reached.problems or database is None or not database.abilities.confirmed_by:
+    if database is None or not database.abilities.confirmed_by:
         return parts
     asked = database.abilities.confirmed_by(partial(_asks_later, app))
     return replace(parts, databases=Unconnected(databases, connected=asked))

@@ -11,7 +11,7 @@ from orchestrator import errors
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.design import machines
 from orchestrator.design.factors import EXISTING
-from orchestrator.model import Placing, Plan
+from orchestrator.model import ClusterSpec, Placing, Plan
 from orchestrator.powers import Clock, Platform
 from orchestrator.system import at_once
 from orchestrator.system.clock import MadeUpClock
@@ -188,16 +188,27 @@ def _is_of_this_computer() -> bool:
     return False
 
 
+def clusters_of_others(plan: Plan) -> list[ClusterSpec]:
+    """The clusters of the plan that run already, one for each of its profiles that has such."""
+    clusters: list[ClusterSpec] = []
+    for profile in plan.profiles:
+        if profile.cluster.database == EXISTING:
+            clusters.append(profile.cluster)
+    return clusters
+
+
 def _hosts(app: App, plan: Plan) -> Iterator[Peer]:
     """Each host of the clusters that others run, by SQL."""
+    clusters = clusters_of_others(plan)
+    # Code for clusters of others is loaded only for a plan that has one.
+    if not clusters:
+        return
     database = app.parts(None).databases.get(EXISTING)
     if database is None or database.abilities.hosts is None:
         return
     named: set[str] = set()
-    for profile in plan.profiles:
-        if profile.cluster.database != EXISTING:
-            continue
-        for host, ask in database.abilities.hosts(profile.cluster).items():
+    for cluster in clusters:
+        for host, ask in database.abilities.hosts(cluster).items():
             # Profiles may share a cluster, whose hosts are asked once.
             if host not in named:
                 yield Peer(f"the database at {host}", ask)

@@ -110,7 +110,9 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
     if platform.images.present(tag):
         # It may be built for processors of another architecture, on which it does not start.
         wrong = platform.images.mismatch(tag)
-        return Finding(subject, not wrong, wrong or "there")
+        if wrong:
+            return Finding.wrong(subject, wrong)
+        return Finding.fine(subject, "there")
     if isinstance(platform, DockerMachines):
         text = "`tierbench setup` builds it; a campaign copies it there"
         return Finding.undecided(subject, text)

@@ -100,13 +100,13 @@ def init(
         )
     _write(texts)
     for file in texts:
-        app.out.sentence(f"wrote {_from_here(file)}")
+        app.out.print_line(f"wrote {_from_here(file)}")
     if name is not None and _shows_what_it_lacks(app, places.file("profile", name)):
         return
     command = _command_for(profile_place, workload_place, is_like_shipped, options)
     if campaign is not None:
         command = f"compare {campaign}.yaml"
-    app.out.sentence(f"next: tierbench {command} --dry-run")
+    app.out.print_line(f"next: tierbench {command} --dry-run")
 
 
 def _command_for(
@@ -132,9 +132,9 @@ def _shows_what_it_lacks(app: App, profile: Path) -> bool:
     _, mistakes = validate.read(app, file)
     for mistake in mistakes:
         line = f"still missing: {mistake.where}: {mistake.what}"
-        app.out.sentence(line)
+        app.out.print_line(line)
     if mistakes:
-        app.out.sentence(f"next: tierbench validate {file}")
+        app.out.print_line(f"next: tierbench validate {file}")
     return bool(mistakes)
 
 

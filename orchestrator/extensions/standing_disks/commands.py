@@ -149,7 +149,7 @@ def down(
     if dry_run:
         for standing_disk in disks:
             line = words.would_become(standing_disk.disk, keep_data)
-            app.out.sentence(line)
+            app.out.print_line(line)
         return
     if not keep_data and not yes:
         _confirm_loss([standing_disk.disk for standing_disk in disks], app)
@@ -186,7 +186,7 @@ def _taken_down(
         if kept:
             became = f"its data stay in {kept}"
         name = standing_disk.disk.name
-        app.out.sentence(f"{name} is down; {became}")
+        app.out.print_line(f"{name} is down; {became}")
     return stayed
 
 
@@ -245,7 +245,7 @@ def record(
     written = (
         f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
     )
-    app.out.sentence(written)
+    app.out.print_line(written)
 
 
 def _check_new(file: Path) -> None:

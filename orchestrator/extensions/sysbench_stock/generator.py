@@ -166,14 +166,13 @@ class SysbenchStock(InClient):
 def _keep_scripts(load: ClientLoad) -> None:
     """Copies the user's scripts to the raw files: the user may change them before the next run."""
     scripts = own_files.needed(load.workload, load.world)
-    is_main = True
+    main_script = next(iter(scripts), "")
     for name, file in scripts.items():
         copied_name = name.replace("/", ".")
         # The first is the script that was run. The others are what it needs.
-        if is_main:
+        if name == main_script:
             copied_name = "script.lua"
         files.copy(file, load.out / copied_name)
-        is_main = False
 
 
 def _reports(out: Path, phase: str) -> list[results.Report]:

@@ -35,7 +35,6 @@ SILENCE_S = 110
 _START = (
     "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
 )
-_LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = (
     "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
@@ -178,7 +177,7 @@ def reach(url: str) -> Reach:
     """How docker-py's `base_url` is reached. UnavailableError for a name that is not known."""
     scheme, _, place = url.partition("://")
     if scheme not in ("http", "https"):
-        return Reach(_LOOPBACK, is_local=True)
+        return Reach(sockets.LOOPBACK, is_local=True)
     host, _, _port = place.split("/")[0].rpartition(":")
     return _of(host.strip("[]"))
 

@@ -168,6 +168,37 @@ def test_each_host_of_others_that_does_not_answer_is_named(
     assert dry(real(tmp_path), file, "--offline") == EXIT_DONE
 
 
+class LoadedWhenAsked(dict[str, Any]):
+    """Databases by name, and the names that were asked for: each loads its code then."""
+
+    def __init__(self) -> None:
+        super().__init__(databases())
+        self.asked: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.append(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.append(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("has_such", [True, False])
+def test_code_for_clusters_of_others_is_loaded_for_a_plan_that_has_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, has_such: bool
+) -> None:
+    known = LoadedWhenAsked()
+    app = real(tmp_path)
+    app = with_parts(app, replace(app.parts(None), databases=known))
+    if has_such:
+        dry(app, of_others(tmp_path, CLOSED))
+    else:
+        dry(app, profile(tmp_path, TIER, OURS), *PLANNED)
+    assert text_of(capsys)
+    assert ("existing" in known.asked) is has_such
+
+
 def with_server(app: CampaignApp, server: Server) -> CampaignApp:
     existing = ExistingCluster(connect=server.connect)
     known: Any = {**databases(), "existing": existing}

@@ -1,7 +1,8 @@
 """Proof by trial: whether changes of a run's limits confirm the cause that counters named. Pure.
 
-`run/confirming.py` changes limits while a load runs. `trial_elasticities` tells how throughput
-followed each of them. Here the cause is confirmed, rejected or left open, and put into words."""
+`run/window/confirming.py` changes limits while a load runs. `trial_elasticities` tells how
+throughput followed each of them. Here the cause is confirmed, rejected or left open, and put into
+words."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,6 @@
-"""How throughput followed limits that were changed while a load ran (`run/confirming.py`). Pure.
+"""How throughput followed limits that were changed while a load ran. Pure.
+
+`run/window/confirming.py` changes them.
 
 The elasticity of throughput to a limit is the growth of its logarithm over that of the limit: 1
 where throughput follows the limit, 0 where it does not care.

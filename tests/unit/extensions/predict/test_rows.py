@@ -88,7 +88,7 @@ def test_the_price_holds_the_machine() -> None:
     assert [kept.monthly for kept in rows.on_useful_machines([dear, disk])] == [10.0]
 
 
-def test_a_disk_whose_latency_nobody_says_is_neither_kept_nor_beaten_by() -> None:
+def test_a_disk_whose_latency_nobody_says_is_left_out() -> None:
     unknown = row(5.0, read_latency_s=None, write_latency_s=None)
     slow = row(10.0)
     assert not unknown.has_latencies
